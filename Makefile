@@ -1,0 +1,47 @@
+# Two commands matter: `make demo` shows what handful does, `make test` proves it.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+
+.PHONY: demo test test-slow check format clean help
+
+help:
+	@echo "make demo       install, build a parser from the starter bot, parse unseen sentences"
+	@echo "make test       install, run the test suite"
+	@echo "make test-slow  the heavier checks"
+	@echo "make check      ruff, pyright, import-linter"
+	@echo "make format     let ruff rewrite the code's layout"
+
+demo: .venv/installed
+	@$(BIN)/handful demo
+
+test: .venv/installed-dev
+	$(BIN)/python -m pytest
+
+test-slow: .venv/installed-dev
+	$(BIN)/python -m pytest -m slow
+
+check: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+format: .venv/installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "handful needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 …")'
+	$(PYTHON) -m venv .venv
+
+# The stamps make a second run start at once; a changed pyproject or constraints file installs anew.
+.venv/installed: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+.venv/installed-dev: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

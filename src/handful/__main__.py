@@ -1,0 +1,3 @@
+from handful.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""Episodes as the paper constructs them."""

@@ -1,0 +1,42 @@
+"""What a sampler gives on average: the figures by which two samplers can be compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from handful.data.bio import OUTSIDE, tags_of
+from handful.types import Episode
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeStatistics:
+    """Means over episodes, each episode counting once however many classes or words it has."""
+
+    episodes: int
+    classes: float  # N
+    support: float  # Σ k_c
+    query_shots: float  # k_q
+    one_shot_share: float  # of an episode's classes, those with one support utterance
+    unseen_tag_share: float  # of a query's slot words, those whose tag the support lacks
+
+
+def episode_statistics(episodes: Iterable[Episode]) -> EpisodeStatistics:
+    rows = []
+    unseen_shares = []
+    for episode in episodes:
+        shots = Counter(utterance.intent for utterance in episode.support)
+        one_shot = sum(count == 1 for count in shots.values())
+        rows.append((len(shots), len(episode.support), len(episode.query) / len(shots), one_shot / len(shots)))
+        known = {tag for u in episode.support for tag in tags_of(u.slots, len(u.words))}
+        tags = [tag for u in episode.query for tag in tags_of(u.slots, len(u.words)) if tag != OUTSIDE]
+        if tags:
+            unseen_shares.append(sum(tag not in known for tag in tags) / len(tags))
+    if not rows:
+        raise ValueError("there are no episodes to count")
+    classes, support, query_shots, one_shot_share = np.mean(rows, axis=0).tolist()
+    unseen = float(np.mean(unseen_shares)) if unseen_shares else 0.0
+    return EpisodeStatistics(len(rows), classes, support, query_shots, one_shot_share, unseen)

@@ -1,0 +1,1 @@
+"""The mathematics between encodings and labels, in numpy: prototypes and decoding."""

@@ -1,0 +1,1 @@
+"""The parser: a bot's examples in, parsed sentences out."""

@@ -1,0 +1,97 @@
+"""Text in, intent and slots out, over the characters that the user wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from handful.learners.choose import LearnerName, build_learner
+from handful.learners.learner import Learner
+from handful.parser.bot import Bot, load_bot
+from handful.types import Prediction, RankedIntent, Word
+from handful.words import split_words
+
+
+@dataclass(frozen=True, slots=True)
+class FilledSlot:
+    label: str
+    value: str  # the words as written, or what a synonym says they mean
+    start: int  # characters of the text
+    end: int
+    confidence: float
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parse:
+    """A parsed sentence. A text without words has no intent."""
+
+    text: str
+    words: tuple[Word, ...]
+    ranking: tuple[RankedIntent, ...]
+    slots: tuple[FilledSlot, ...]
+
+    @property
+    def intent(self) -> str | None:
+        return self.ranking[0].name if self.ranking else None
+
+    @property
+    def confidence(self) -> float:
+        return self.ranking[0].confidence if self.ranking else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "intent": {"name": self.intent, "confidence": round(self.confidence, 4)},
+            "slots": [
+                {
+                    "label": slot.label,
+                    **({"role": slot.role} if slot.role is not None else {}),
+                    "value": slot.value,
+                    "start": slot.start,
+                    "end": slot.end,
+                    "confidence": round(slot.confidence, 4),
+                }
+                for slot in self.slots
+            ],
+            "intent_ranking": [
+                {"name": ranked.name, "confidence": round(ranked.confidence, 4)} for ranked in self.ranking
+            ],
+        }
+
+
+class Parser:
+    def __init__(self, bot: Bot, learner: Learner) -> None:
+        self.bot = bot
+        self._adapted = learner.adapt(bot.document.utterances)
+        self._values = bot.canonical_values()
+
+    @classmethod
+    def load(cls, path: str | Path, *, learner: LearnerName = "prototypes", format: str | None = None) -> Self:
+        """A parser from a bot file, in any format that handful reads."""
+        # The bot first: a typo in the file is told before an encoder is loaded.
+        bot = load_bot(Path(path), format)
+        return cls(bot, build_learner(learner))
+
+    def parse(self, text: str) -> Parse:
+        return self.parse_many([text])[0]
+
+    def parse_many(self, texts: Sequence[str]) -> list[Parse]:
+        split = [split_words(text) for text in texts]
+        spoken = [words for words in split if words]
+        predictions = iter(self._adapted.predict([tuple(word.text for word in words) for words in spoken]))
+        return [
+            self._parse(text, words, next(predictions)) if words else Parse(text, (), (), ())
+            for text, words in zip(texts, split, strict=True)
+        ]
+
+    def _parse(self, text: str, words: tuple[Word, ...], prediction: Prediction) -> Parse:
+        slots = []
+        for slot, confidence in zip(prediction.slots, prediction.slot_confidences, strict=True):
+            start, end = words[slot.start].start, words[slot.end - 1].end
+            written = text[start:end]
+            value = self._values.get(written.lower(), written)
+            slots.append(FilledSlot(slot.label, value, start, end, confidence, slot.role))
+        return Parse(text, words, prediction.ranking, tuple(slots))

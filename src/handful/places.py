@@ -1,0 +1,24 @@
+"""Where things lie: HANDFUL_DATA for data sets, HANDFUL_CACHE for what can be made again."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def cache_dir() -> Path:
+    """HANDFUL_CACHE, else a folder of the user's cache. An empty variable counts as unset, as XDG has it."""
+    if chosen := os.environ.get("HANDFUL_CACHE"):
+        return Path(chosen).expanduser()
+    shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # A relative XDG_CACHE_HOME is to be ignored, by the same specification.
+    return (shared if shared.is_absolute() else Path.home() / ".cache") / "handful"
+
+
+def data_dir(given: Path | None = None) -> Path:
+    """`given`, else HANDFUL_DATA, else a folder of the cache."""
+    if given is not None:
+        return given.expanduser()
+    if chosen := os.environ.get("HANDFUL_DATA"):
+        return Path(chosen).expanduser()
+    return cache_dir() / "data"

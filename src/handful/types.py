@@ -1,0 +1,156 @@
+"""The values that every layer speaks of. Frozen, and born valid: nonsense is refused in the constructor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from handful.errors import listed
+
+# What a learner predicts from: the words of one sentence, without offsets, intent or tags.
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word and the characters [start, end) of the text that it stands on."""
+
+    text: str
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise ValueError(f"a word must have visible characters, found {self.text!r}")
+        if self.start < 0 or self.end - self.start != len(self.text):
+            raise ValueError(f"the word {self.text!r} does not fit characters {self.start} to {self.end}")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A labelled run of words."""
+
+    label: str
+    start: int  # first word
+    end: int  # one past the last
+    value: str | None = None  # what the words stand for, where that is not the words themselves
+    role: str | None = None
+    group: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.label.strip():
+            raise ValueError("a slot needs a label")
+        if self.start < 0 or self.end <= self.start:
+            raise ValueError(f"slot '{self.label}': words {self.start} to {self.end} are not a span")
+
+    @property
+    def key(self) -> str:
+        """What a learner tells apart: the label, and the role where there is one."""
+        return self.label if self.role is None else f"{self.label}:{self.role}"
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A sentence with its intent and its slots, by word."""
+
+    text: str
+    words: tuple[Word, ...]
+    intent: str
+    slots: tuple[Slot, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.words:
+            raise ValueError(f"an utterance needs at least one word, found the text {self.text!r}")
+        if not self.intent.strip():
+            raise ValueError(f"the utterance {self.text!r} has no intent")
+        reached = 0
+        for word in self.words:
+            if word.start < reached or self.text[word.start : word.end] != word.text:
+                raise ValueError(f"the word {word.text!r} is not at {word.start} in {self.text!r}")
+            reached = word.end
+        _refuse_overlaps(self.slots, len(self.words))
+
+    @classmethod
+    def from_words(cls, words: Sequence[str], intent: str, slots: Sequence[Slot] = ()) -> Self:
+        """An utterance of a corpus that comes tokenised: its text is its words joined by spaces."""
+        placed, start = [], 0
+        for word in words:
+            placed.append(Word(word, start, start + len(word)))
+            start += len(word) + 1
+        return cls(" ".join(words), tuple(placed), intent, tuple(slots))
+
+    @property
+    def sentence(self) -> Words:
+        return tuple(word.text for word in self.words)
+
+    def slot_text(self, slot: Slot) -> str:
+        """The characters that a slot covers, as the user wrote them."""
+        return self.text[self.words[slot.start].start : self.words[slot.end - 1].end]
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A support set to adapt to, and a query set to predict. An evaluation episode and a bot are the same thing."""
+
+    support: tuple[Utterance, ...]
+    query: tuple[Utterance, ...]
+    seed: int
+    index: int
+
+    def __post_init__(self) -> None:
+        if not self.support or not self.query:
+            raise ValueError("an episode needs support and query utterances")
+        unknown = {utterance.intent for utterance in self.query} - set(self.intents)
+        if unknown:
+            raise ValueError(f"the query has intents that the support lacks: {listed(sorted(unknown))}")
+
+    @property
+    def intents(self) -> tuple[str, ...]:
+        return tuple(sorted({utterance.intent for utterance in self.support}))
+
+
+@dataclass(frozen=True, slots=True)
+class RankedIntent:
+    name: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a learner says of one sentence: intents from the likeliest down, and a tag for each word."""
+
+    ranking: tuple[RankedIntent, ...]
+    tags: tuple[str, ...]
+    slots: tuple[Slot, ...]
+    slot_confidences: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.ranking:
+            raise ValueError("a prediction needs at least one intent")
+        confidences = [ranked.confidence for ranked in self.ranking]
+        if confidences != sorted(confidences, reverse=True):
+            raise ValueError("a ranking runs from the likeliest intent down")
+        if any(not 0.0 <= value <= 1.0 for value in [*confidences, *self.slot_confidences]):
+            raise ValueError("confidences are probabilities")
+        if len(self.slot_confidences) != len(self.slots):
+            raise ValueError("each slot has one confidence")
+        _refuse_overlaps(self.slots, len(self.tags))
+
+    @property
+    def intent(self) -> str:
+        return self.ranking[0].name
+
+    @property
+    def confidence(self) -> float:
+        return self.ranking[0].confidence
+
+
+def _refuse_overlaps(slots: Sequence[Slot], words: int) -> None:
+    reached = 0
+    for slot in slots:
+        if slot.end > words:
+            raise ValueError(f"slot '{slot.label}' ends at word {slot.end}, but there are {words} words")
+        if slot.start < reached:
+            raise ValueError(f"slot '{slot.label}' at word {slot.start} overlaps or precedes the slot before it")
+        reached = slot.end
