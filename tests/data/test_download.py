@@ -220,9 +220,7 @@ def test_a_disk_error_is_a_download_error(server: Server, tmp_path: Path):
         get(TOY, tmp_path, server)
 
 
-def test_a_full_disk_is_told_and_not_tried_again(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_full_disk_is_told_and_not_tried_again(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -43,7 +43,7 @@ def demo(
 
     if save is not None:
         _save_new(save, starter_text())
-        out.print(f"The starter bot is in {save}. Change it, then: handful parse {save} \"your sentence\"")
+        out.print(f'The starter bot is in {save}. Change it, then: handful parse {save} "your sentence"')
         return
     bot = starter_bot()
     examples = len(bot.document.utterances)

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Data sets and files: list, get, stats, check, convert.", no_args_is_help=True)
 
-_FORMAT_OF_SUFFIX = {".yml": "rasa-yaml", ".yaml": "rasa-yaml", ".jsonl": "jsonl", ".conll": "conll", "": "seq"}
+_FORMAT_OF_SUFFIX = {
+    ".yml": "rasa-yaml",
+    ".yaml": "rasa-yaml",
+    ".jsonl": "jsonl",
+    ".conll": "conll",
+    "": "seq",
+}
 NameOrPath = Annotated[str, typer.Argument(metavar="NAME|PATH", help="A data set's name, or a file or folder.")]
 FormatName = Annotated[str | None, typer.Option("--format", help="The format, where the content leaves it open.")]
 
@@ -159,9 +165,7 @@ def convert(
     out.print(f"{target}: {len(document.utterances)} utterances as {chosen}")
 
 
-def _parts(
-    what: str, data_dir: Path | None, format_name: str | None
-) -> Sequence[tuple[str, Sequence[Utterance]]]:
+def _parts(what: str, data_dir: Path | None, format_name: str | None) -> Sequence[tuple[str, Sequence[Utterance]]]:
     from handful.data.corpora import corpus_names, load_corpus
     from handful.data.reading import read_document
     from handful.places import data_dir as chosen_dir

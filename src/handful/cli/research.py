@@ -98,9 +98,7 @@ def episodes(
         _print_episode(episode, show_all)
 
 
-def _sampler(
-    data: str, split: str, u_max: int, seed: int, data_dir: Path | None
-) -> tuple[Corpus, EpisodeSampler]:
+def _sampler(data: str, split: str, u_max: int, seed: int, data_dir: Path | None) -> tuple[Corpus, EpisodeSampler]:
     from handful.data.corpora import load_corpus
     from handful.episodes.sampler import EpisodeSampler
     from handful.places import data_dir as chosen_dir
@@ -172,7 +170,10 @@ def _print_statistics(drawn: list[Episode]) -> None:
         ("intents with one shot", f"{found['one_shot_share']:.1%}"),
         ("query slot words whose tag the support lacks", f"{found['unseen_tag_share']:.1%}"),
         ("best strict F1 with the support's tags", f"{interval([tag_ceiling(e) for e in drawn]).mean:.1%}"),
-        ("best strict F1 with the support's slots", f"{interval([label_ceiling(e) for e in drawn]).mean:.1%}"),
+        (
+            "best strict F1 with the support's slots",
+            f"{interval([label_ceiling(e) for e in drawn]).mean:.1%}",
+        ),
     ):
         table.add_row(name, value)
     out.print(table)
@@ -185,7 +186,8 @@ def _print_episode(episode: Episode, show_all: bool) -> None:
     shots = Counter(utterance.intent for utterance in episode.support)
     out.rule(f"episode {episode.index}, seed {episode.seed}", align="left")
     out.print(
-        f"{len(shots)} intents, {len(episode.support)} support and {len(episode.query)} query utterances\n", style="dim"
+        f"{len(shots)} intents, {len(episode.support)} support and {len(episode.query)} query utterances\n",
+        style="dim",
     )
     support, query = _by_intent(episode.support), _by_intent(episode.query)
     for intent in episode.intents:

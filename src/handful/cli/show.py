@@ -10,7 +10,16 @@ from rich.text import Text
 from handful.parser.parser import Parse
 from handful.types import Utterance
 
-_COLOURS = ("cyan", "magenta", "green", "yellow", "bright_blue", "bright_red", "bright_cyan", "bright_magenta")
+_COLOURS = (
+    "cyan",
+    "magenta",
+    "green",
+    "yellow",
+    "bright_blue",
+    "bright_red",
+    "bright_cyan",
+    "bright_magenta",
+)
 _BAR = 20
 
 
@@ -32,9 +41,7 @@ def marked(text: str, spans: Iterable[tuple[int, int, str]]) -> Text:
 
 def marked_utterance(utterance: Utterance) -> Text:
     words = utterance.words
-    return marked(
-        utterance.text, [(words[s.start].start, words[s.end - 1].end, s.key) for s in utterance.slots]
-    )
+    return marked(utterance.text, [(words[s.start].start, words[s.end - 1].end, s.key) for s in utterance.slots])
 
 
 def shown_parse(parse: Parse) -> Text:

@@ -16,6 +16,4 @@ def grouped_by_intent(document: Document) -> Document:
     metadata = {
         new: document.example_metadata[old] for new, old in enumerate(order) if old in document.example_metadata
     }
-    return replace(
-        document, utterances=tuple(document.utterances[i] for i in order), example_metadata=metadata
-    )
+    return replace(document, utterances=tuple(document.utterances[i] for i in order), example_metadata=metadata)

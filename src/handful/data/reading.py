@@ -25,7 +25,7 @@ from handful.data.formats import (
     wit,
 )
 from handful.data.formats.files import read_text
-from handful.data.formats.tree import read_json
+from handful.data.formats.json_tree import read_json
 from handful.errors import ConfigError, DataError, Place
 
 

@@ -60,7 +60,7 @@ PAPER_SPLITS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 def split_by_intent(
     utterances: Sequence[Utterance], intents_of_split: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[Utterance, ...]]:
-    """Each utterance in the split of its intent; an intent that no split names, or that no utterance has, is an error."""
+    """Each utterance in the split of its intent; an intent without a split, or without utterances, is an error."""
     split_of = {intent: split for split, intents in intents_of_split.items() for intent in intents}
     parts: dict[str, list[Utterance]] = {split: [] for split in intents_of_split}
     unknown = {utterance.intent for utterance in utterances} - set(split_of)

@@ -49,7 +49,7 @@ class TransformerEncoder:
         self._room = int(self._model.config.max_position_embeddings) - 2
 
     def encode(self, sentences: Sequence[Words]) -> list[Encoding]:
-        """[T words] -> sentence [d], words [T, d]. A sentence too long for the encoder is read in overlapping windows."""
+        """[T words] -> sentence [d], words [T, d]. What is too long for the encoder is read in overlapping windows."""
         pieces = self._pieces(sentences)
         windows = [w for index, words in enumerate(pieces) for w in split_windows(index, words, self._room)]
         parts: dict[int, list[tuple[_Window, Array]]] = {}
@@ -63,7 +63,10 @@ class TransformerEncoder:
         if not sentences:
             return []
         encoded = self._tokenizer(
-            [list(words) for words in sentences], is_split_into_words=True, add_special_tokens=False, verbose=False
+            [list(words) for words in sentences],
+            is_split_into_words=True,
+            add_special_tokens=False,
+            verbose=False,
         )
         found: list[list[tuple[int, ...]]] = []
         for index, words in enumerate(sentences):

@@ -39,9 +39,7 @@ def shares(sizes: Sequence[int], alphas: Sequence[float]) -> list[float]:
 def support_shots(sizes: Sequence[int], class_shares: Sequence[float], support: int, k_q: int) -> list[int]:
     """Step 2 (iii): k_c = min(⌊R_c (|S| - |C|)⌋ + 1, |U(c)| - k_q). At least one; the floors may leave Σ k_c < |S|."""
     spare = support - len(sizes)
-    return [
-        min(math.floor(share * spare) + 1, size - k_q) for size, share in zip(sizes, class_shares, strict=True)
-    ]
+    return [min(math.floor(share * spare) + 1, size - k_q) for size, share in zip(sizes, class_shares, strict=True)]
 
 
 def draw_beta(rng: np.random.Generator) -> float:

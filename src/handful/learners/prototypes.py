@@ -1,7 +1,8 @@
 """Training-free prototypes: a frozen encoder, the mean of each intent's sentences and of each tag's words.
 
 The intent is the nearest prototype's. Slots come after it: only tags of slots that the support shows with that
-intent compete, and the best legal BIO sequence wins.
+intent compete, and the best legal BIO sequence wins. How far a word is from a tag is part its distance from the
+tag's prototype, part that from the tag's nearest word: without training, O has no middle that means anything.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ class PrototypesConfig(BaseModel):
 
     # How far apart two distances must be to matter. Confidences depend on it, choices do not; benchmarks/
     # temperature.py shows how these were chosen, on train and dev intents only.
-    intent_temperature: float = Field(0.15, gt=0)
-    slot_temperature: float = Field(0.15, gt=0)
+    intent_temperature: float = Field(default=0.15, gt=0)
+    slot_temperature: float = Field(default=0.15, gt=0)
+    # Of a word's distance from a tag, the part that is the nearest word's; 0 is prototypes alone.
+    nearest_share: float = Field(default=0.5, ge=0, le=1)
 
 
 class PrototypeLearner:
@@ -54,7 +57,7 @@ class AdaptedPrototypes:
         self._tags = sorted(set(tags))
         columns = {tag: column for column, tag in enumerate(self._tags)}
         words = unit(np.concatenate([encoding.words for encoding in encodings]))
-        self._tag_prototypes = class_means(words, [columns[tag] for tag in tags], len(self._tags))
+        self._tag_words = TagWords(words, [columns[tag] for tag in tags], len(self._tags))
 
         self._slot_of_key = _slots_by_key(support)
         labels: defaultdict[str, set[str]] = defaultdict(set)
@@ -69,9 +72,7 @@ class AdaptedPrototypes:
         allowed = None if tag_candidates is None else frozenset(tag_candidates)
         distances = squared_distances(unit(np.stack([e.sentence for e in encodings])), self._intent_prototypes)
         intents = np.exp(log_probabilities(distances, self._config.intent_temperature))
-        return [
-            self._predict_slots(encoding, row, allowed) for encoding, row in zip(encodings, intents, strict=True)
-        ]
+        return [self._predict_slots(encoding, row, allowed) for encoding, row in zip(encodings, intents, strict=True)]
 
     def _predict_slots(self, encoding: Encoding, intents: Floats, allowed: frozenset[str] | None) -> Prediction:
         order = np.argsort(-intents, kind="stable")
@@ -80,7 +81,7 @@ class AdaptedPrototypes:
         if not columns:
             return Prediction(ranking, (OUTSIDE,) * len(encoding.words), (), ())
         candidates = [self._tags[column] for column in columns]
-        distances = squared_distances(unit(encoding.words), self._tag_prototypes[columns])
+        distances = self._tag_words.distances(unit(encoding.words), columns, self._config.nearest_share)
         scores = log_probabilities(distances, self._config.slot_temperature).astype(np.float64)
         starts, steps = legal_starts(candidates), legal_steps(candidates)
         path = best_sequence(scores, starts, steps)
@@ -94,6 +95,25 @@ class AdaptedPrototypes:
     def _named(self, span: Slot) -> Slot:
         known = self._slot_of_key[span.label]
         return Slot(known.label, span.start, span.end, role=known.role)
+
+
+class TagWords:
+    """The support's words, ordered by tag, with each tag's prototype."""
+
+    def __init__(self, words: Floats, columns: Sequence[int], count: int) -> None:
+        self._prototypes = class_means(words, columns, count)
+        self._words = words[np.argsort(columns, kind="stable")]
+        self._bounds = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=count))])
+
+    def distances(self, words: Floats, columns: Sequence[int], nearest_share: float) -> Floats:
+        """[T, d] -> [T, len(columns)]: (1 - share) · to the prototype + share · to the tag's nearest word."""
+        from_prototype = squared_distances(words, self._prototypes[columns])
+        if nearest_share == 0:
+            return from_prototype
+        known = np.concatenate([np.arange(self._bounds[c], self._bounds[c + 1]) for c in columns])
+        starts = np.concatenate([[0], np.cumsum([self._bounds[c + 1] - self._bounds[c] for c in columns])[:-1]])
+        nearest = np.minimum.reduceat(squared_distances(words, self._words[known]), starts, axis=1)
+        return (1 - nearest_share) * from_prototype + nearest_share * nearest
 
 
 def _slots_by_key(support: Sequence[Utterance]) -> dict[str, Slot]:

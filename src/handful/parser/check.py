@@ -56,6 +56,9 @@ def _alike_but_for_case(what: str, names: tuple[str, ...]) -> Iterator[str]:
 
 
 def _not_used_yet(bot: Bot) -> Iterator[str]:
-    for what, section in (("lookup tables", bot.document.lookups), ("regular expressions", bot.document.regexes)):
+    for what, section in (
+        ("lookup tables", bot.document.lookups),
+        ("regular expressions", bot.document.regexes),
+    ):
         if section:
             yield f"{what} are read and kept, but do not help to find slots yet: {listed(section)}"

@@ -76,9 +76,7 @@ class EpisodeScore:
 METRICS = ("intent_accuracy", "slot_f1_strict", "slot_f1_released", "joint_accuracy")
 
 
-def score_episode(
-    episode: Episode, strict: Sequence[Prediction], released: Sequence[Prediction]
-) -> EpisodeScore:
+def score_episode(episode: Episode, strict: Sequence[Prediction], released: Sequence[Prediction]) -> EpisodeScore:
     """`strict` are predictions that saw no label; `released` those with the query's gold tags as candidates."""
     gold = gold_tags(episode.query)
     right_intent = [p.intent == u.intent for p, u in zip(strict, episode.query, strict=True)]

@@ -114,9 +114,7 @@ def test_the_problems_of_all_files_are_told_at_once(export, written, refusal):
     written("export/intents/hello_usersays_en.json", "")
     written("export/entities/court_entries_en.json", '[\n{"value": 3}]')
     message = refusal(read, export)
-    assert (
-        "book_usersays_en.json:1: $: found an empty mapping, expected a list of training phrases" in message
-    )
+    assert "book_usersays_en.json:1: $: found an empty mapping, expected a list of training phrases" in message
     assert "hello_usersays_en.json: the file is empty" in message
     assert "court_entries_en.json:2: $[0].value: found 3, expected a value" in message
 

@@ -97,9 +97,7 @@ NESTED = '{"entity": "lamp", "startPos": 8, "endPos": 11, "children": [{"entity"
         (app('{"entity": "lamp", "startPos": -1, "endPos": 2}'), "app.json:2:", ["startPos -1"]),
         (app('{"entity": "lamp", "startPos": 8, "endPos": 10}'), "app.json:2:", ["cuts the word 'beam'"]),
         (
-            app(
-                '{"entity": "a", "startPos": 0, "endPos": 6}', '{"entity": "b", "startPos": 4, "endPos": 11}'
-            ),
+            app('{"entity": "a", "startPos": 0, "endPos": 6}', '{"entity": "b", "startPos": 4, "endPos": 11}'),
             "app.json:2:",
             ["'a' on 'dim the'", "'b' on 'the beam'", "overlap"],
         ),

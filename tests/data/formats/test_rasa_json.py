@@ -27,9 +27,7 @@ def example(item: str) -> str:
 
 
 def annotated(*entities: str) -> str:
-    return example(
-        '{"text": "wake me at six", "intent": "set_alarm", "entities": [' + ", ".join(entities) + "]}"
-    )
+    return example('{"text": "wake me at six", "intent": "set_alarm", "entities": [' + ", ".join(entities) + "]}")
 
 
 def test_a_file_is_read_whole(written, sentence):
@@ -46,9 +44,7 @@ def test_a_file_is_read_whole(written, sentence):
         example_metadata={1: {"source": "log"}},
     )
     (warning,) = document.warnings
-    assert str(warning).endswith(
-        "data.json:6: $.rasa_nlu_data.common_examples[1].colour: the key 'colour' is not used"
-    )
+    assert str(warning).endswith("data.json:6: $.rasa_nlu_data.common_examples[1].colour: the key 'colour' is not used")
 
 
 def test_a_byte_order_mark_and_windows_line_ends_change_nothing(written, as_windows_saves):

@@ -37,11 +37,7 @@ def utterance(*chunks: str) -> str:
 
 
 def entity(text: str) -> str:
-    return (
-        '{"intents": {"hi": {"utterances": [{"data": [{"text": "hi"}]}]}}, "entities": {\n"drink": '
-        + text
-        + "}}"
-    )
+    return '{"intents": {"hi": {"utterances": [{"data": [{"text": "hi"}]}]}}, "entities": {\n"drink": ' + text + "}}"
 
 
 def test_a_file_is_read_whole(written, sentence):
@@ -59,17 +55,14 @@ def test_a_file_is_read_whole(written, sentence):
 
 
 def test_what_is_not_used_is_listed(written):
-    warnings = [
-        str(warning).partition("data.json:")[2] for warning in read(written("data.json", GOOD)).warnings
-    ]
+    warnings = [str(warning).partition("data.json:")[2] for warning in read(written("data.json", GOOD)).warnings]
     assert warnings == [
         "7: $.intents.order_drink.utterances[1].data[0].taste: the key 'taste' is not used",
         "10: $.intents.pay: the intent 'pay' has no utterances: it is not read",
         "19: $.entities.volume.automatically_extensible: 'automatically_extensible' is not used: "
         "values outside the list can be found too",
         "19: $.entities.volume.matching_strictness: 'matching_strictness' is not used",
-        "18: $.entities.volume.data[0].synonyms: the synonyms of 'large' are not read: "
-        "'use_synonyms' is false",
+        "18: $.entities.volume.data[0].synonyms: the synonyms of 'large' are not read: 'use_synonyms' is false",
     ]
 
 

@@ -24,9 +24,7 @@ def utterance(*entities: str, text: str = '"ship it to Rome"', intent: str = '"i
     return f'{{"utterances": [\n{item}\n]}}'
 
 
-def city(
-    start: object = 11, end: object = 15, body: str = "Rome", name: str = "city:to", nested: str = "[]"
-) -> str:
+def city(start: object = 11, end: object = 15, body: str = "Rome", name: str = "city:to", nested: str = "[]") -> str:
     return f'{{"entity": "{name}", "start": {start}, "end": {end}, "body": "{body}", "entities": {nested}}}'
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from handful.types import Slot, Utterance, Word
 from handful.words import split_words
@@ -27,7 +28,7 @@ def annotate(text: str, intent: str, spans: Sequence[CharacterSpan]) -> Utteranc
     if not words:
         raise ValueError(f"found the text {text!r}, expected at least one word")
     ordered = sorted(spans, key=lambda span: (span.start, span.end))
-    for before, after in zip(ordered, ordered[1:], strict=False):
+    for before, after in pairwise(ordered):
         if after.start < before.end:
             raise ValueError(
                 f"the annotations {_shown(text, before)} and {_shown(text, after)} overlap; "

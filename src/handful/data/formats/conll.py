@@ -69,7 +69,9 @@ def _utterance(
             log.add(place, f"found {line.strip()!r}, expected a word and its tag")
             continue
         if len(columns) > 2:
-            warnings.append(Problem(place, f"{len(columns)} columns: those between the first and the last are not used"))
+            warnings.append(
+                Problem(place, f"{len(columns)} columns: those between the first and the last are not used")
+            )
         words.append(columns[0])
         tags.append(columns[-1].strip())
     log.raise_if_any()

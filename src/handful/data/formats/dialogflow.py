@@ -13,7 +13,8 @@ from handful.data.formats.chunks import Chunk, SlotEntities, assembled, chunk_te
 from handful.data.formats.dialogflow_export import ExportFile, find_export
 from handful.data.formats.entity_values import EntityValues
 from handful.data.formats.flags import flag
-from handful.data.formats.tree import Node, read_json
+from handful.data.formats.json_tree import read_json
+from handful.data.formats.tree import Node
 from handful.errors import DataError, Place, Problem, ProblemLog
 from handful.types import Utterance
 
@@ -70,9 +71,7 @@ def _read_phrases(file: ExportFile, draft: _Draft) -> None:
             _check_id(item, draft)
             draft.warnings += item.unknown_key_warnings(_PHRASE_KEYS)
             if flag(item, "isTemplate", default=False):
-                draft.warnings.append(
-                    Problem(item.place, "a template is not read: it has no words for its slots")
-                )
+                draft.warnings.append(Problem(item.place, "a template is not read: it has no words for its slots"))
                 continue
             chunks = [_chunk(node, intent, draft) for node in item.need("data").items("a list of chunks")]
             draft.utterances.append(assembled(chunks, intent))
@@ -109,13 +108,9 @@ def _read_entries(file: ExportFile, draft: _Draft) -> None:
             draft.warnings += item.unknown_key_warnings({"value", "synonyms"})
             value = item.need("value").text("a value")
             listed = item.get("synonyms")
-            synonyms = (
-                [node.text("a synonym") for node in listed.items("a list of synonyms")] if listed else []
-            )
+            synonyms = [node.text("a synonym") for node in listed.items("a list of synonyms")] if listed else []
             if value.startswith("@"):
-                draft.warnings.append(
-                    Problem(item.place, f"'{value}' is made of other entities: it is not read")
-                )
+                draft.warnings.append(Problem(item.place, f"'{value}' is made of other entities: it is not read"))
             elif has_patterns:
                 found = (*draft.regexes.get(entity, ()), value, *synonyms)
                 draft.regexes[entity] = tuple(dict.fromkeys(found))

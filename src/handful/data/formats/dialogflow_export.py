@@ -97,13 +97,9 @@ def _unread(folder: Path, files: list[ExportFile], language: str) -> list[Proble
             if path.name != "entities":
                 warnings.append(Problem(Place(path), "is not used"))
         elif found is None and path.stem not in names:
-            warnings.append(
-                Problem(Place(path), f"'{path.stem}' has no examples in '{language}': it is not read")
-            )
+            warnings.append(Problem(Place(path), f"'{path.stem}' has no examples in '{language}': it is not read"))
         elif found is not None and found != language:
             warnings.append(Problem(Place(path), f"the language '{found}' is not read, '{language}' is"))
     if any(file.about.exists() for file in files):
-        warnings.append(
-            Problem(Place(folder), "the files NAME.json give only names: what else they say is not used")
-        )
+        warnings.append(Problem(Place(folder), "the files NAME.json give only names: what else they say is not used"))
     return warnings

@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from handful.data.bio import tags_of
 from handful.data.document import Document
 from handful.data.formats.files import read_lines, write_text
+from handful.data.formats.json_tree import parse_json
 from handful.data.formats.tagged import not_written, tagged_utterance
-from handful.data.formats.tree import Node, parse_json
-from handful.data.bio import tags_of
+from handful.data.formats.tree import Node
 from handful.errors import Place, Problem, ProblemLog
 from handful.types import Slot, Utterance, Word
 

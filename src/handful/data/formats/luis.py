@@ -8,7 +8,8 @@ from pathlib import Path
 from handful.data.document import Document
 from handful.data.formats.annotation import CharacterSpan, annotate
 from handful.data.formats.entity_values import EntityValues
-from handful.data.formats.tree import Node, read_json
+from handful.data.formats.json_tree import read_json
+from handful.data.formats.tree import Node
 from handful.errors import Problem, ProblemLog, listed
 from handful.types import Utterance
 

@@ -17,7 +17,9 @@ FILES = ("seq.in", "seq.out", "label")
 def read(path: Path, *, repair: bool = False) -> Document:
     missing = [name for name in FILES if not (path / name).is_file()]
     if missing:
-        raise DataError.at(Place(path), f"found no {' and no '.join(missing)}; expected a folder with {', '.join(FILES)}")
+        raise DataError.at(
+            Place(path), f"found no {' and no '.join(missing)}; expected a folder with {', '.join(FILES)}"
+        )
     words, tags, labels = (read_lines(path / name) for name in FILES)
     counts = {name: len(lines) for name, lines in zip(FILES, (words, tags, labels), strict=True)}
     if len(set(counts.values())) > 1:
@@ -35,9 +37,7 @@ def read(path: Path, *, repair: bool = False) -> Document:
             continue
         with log.at(place):
             utterances.append(
-                tagged_utterance(
-                    _columns(word_line), _columns(tag_line), label.strip(), place=place, repaired=repaired
-                )
+                tagged_utterance(_columns(word_line), _columns(tag_line), label.strip(), place=place, repaired=repaired)
             )
     log.raise_if_any()
     return Document(tuple(utterances), warnings=tuple(repaired or ()))
@@ -59,4 +59,3 @@ def write(document: Document, path: Path) -> list[str]:
 def _columns(line: str) -> list[str]:
     # Not str.split(): a no-break space inside a word is not a border between two.
     return [column for column in re.split(r"[ \t]+", line) if column]
-

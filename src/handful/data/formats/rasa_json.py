@@ -6,7 +6,8 @@ from pathlib import Path
 
 from handful.data.document import Document
 from handful.data.formats.annotation import CharacterSpan, annotate
-from handful.data.formats.tree import Node, read_json
+from handful.data.formats.json_tree import read_json
+from handful.data.formats.tree import Node
 from handful.errors import Problem, ProblemLog
 from handful.types import Utterance
 
@@ -42,9 +43,7 @@ def read(path: Path) -> Document:
     log.raise_if_any()
     if not utterances:
         data.fail("found no examples, expected at least one in 'common_examples'")
-    return Document(
-        tuple(utterances), synonyms, lookups, regexes, example_metadata=metadata, warnings=tuple(warnings)
-    )
+    return Document(tuple(utterances), synonyms, lookups, regexes, example_metadata=metadata, warnings=tuple(warnings))
 
 
 def _utterance(item: Node, warnings: list[Problem]) -> tuple[Utterance, Node | None]:

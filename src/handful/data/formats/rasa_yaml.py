@@ -22,7 +22,8 @@ import yaml
 from handful.data.document import Document
 from handful.data.formats.files import write_text
 from handful.data.formats.markup import parse_example, write_example
-from handful.data.formats.tree import Node, read_yaml
+from handful.data.formats.tree import Node
+from handful.data.formats.yaml_tree import read_yaml
 from handful.errors import Place, Problem, ProblemLog
 from handful.types import Utterance
 
@@ -78,9 +79,9 @@ def read(path: Path) -> Document:
 
 
 def _check_version(version: Node) -> None:
-    found = version.text("a version such as \"3.1\"")
+    found = version.text('a version such as "3.1"')
     if not re.fullmatch(r"[23](\.\d+)?", found):
-        version.fail(f"found version {found!r}, expected \"3.1\" (2.0 to 3.x can be read)")
+        version.fail(f'found version {found!r}, expected "3.1" (2.0 to 3.x can be read)')
 
 
 def _read_item(item: Node, draft: _Draft) -> None:
@@ -136,6 +137,8 @@ def _examples(node: Node, draft: _Draft) -> Iterator[_Example]:
             with draft.log.at(item.place):
                 yield _listed_example(item, draft)
         return
+    if node.block == ">":
+        node.fail("found a folded block ('>'), which makes one line of many; expected 'examples: |'")
     block = node.text("a block ('examples: |') of lines that start with '- '")
     for offset, line in enumerate(block.split("\n")):
         if not line.strip():
@@ -179,7 +182,11 @@ def write(document: Document, path: Path) -> list[str]:
             lines += _nested("metadata", document.intent_metadata[intent])
         written.add(intent)
         lines += _written_examples(document, indices)
-    for kind, section in (("synonym", document.synonyms), ("lookup", document.lookups), ("regex", document.regexes)):
+    for kind, section in (
+        ("synonym", document.synonyms),
+        ("lookup", document.lookups),
+        ("regex", document.regexes),
+    ):
         for name, examples in section.items():
             lines.append(f"- {kind}: {_scalar(name)}")
             lines += _examples_block(list(examples))

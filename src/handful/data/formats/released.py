@@ -2,7 +2,8 @@
 
 `slots` is one string, tags separated by ", ". Its defects, kept as they are: "F" tags fill some rows up to another
 tokeniser's length (dropped here); TOP has bare labels without B-/I- (a run of one label is read as one span) and
-has lost the first two letters of every slot's name; in some rows the tags are shifted against the words, and one row has a tag too few (read as O).
+has lost the first two letters of every slot's name; in some rows the tags are shifted against the words; one row
+has a tag too few (read as O).
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from pathlib import Path
 from handful.data.bio import OUTSIDE, mended
 from handful.data.document import Document
 from handful.data.formats.files import read_lines
+from handful.data.formats.json_tree import parse_json
 from handful.data.formats.tagged import tagged_utterance
-from handful.data.formats.tree import Node, parse_json
+from handful.data.formats.tree import Node
 from handful.errors import Place, Problem, ProblemLog
 from handful.types import Utterance
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from handful.data.document import Document
 from handful.data.formats.chunks import SlotEntities, assembled, read_chunk
 from handful.data.formats.entity_values import EntityValues
+from handful.data.formats.json_tree import read_json
 from handful.data.formats.snips_entity import SETTINGS, unused_synonyms, uses_synonyms
-from handful.data.formats.tree import Node, read_json
+from handful.data.formats.tree import Node
 from handful.errors import Problem, ProblemLog
 from handful.types import Utterance
 
@@ -27,9 +28,7 @@ def read(path: Path) -> Document:
             items = intent.need("utterances").items("a list of utterances")
             warnings += intent.unknown_key_warnings({"utterances"})
             if not items:
-                warnings.append(
-                    Problem(intent.place, f"the intent '{name}' has no utterances: it is not read")
-                )
+                warnings.append(Problem(intent.place, f"the intent '{name}' has no utterances: it is not read"))
             for item in items:
                 with log.at(item.place):
                     utterances.append(_utterance(item, name, slot_entities, warnings))

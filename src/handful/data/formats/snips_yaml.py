@@ -21,7 +21,8 @@ from handful.data.document import Document
 from handful.data.formats.chunks import Chunk, SlotEntities, assembled
 from handful.data.formats.entity_values import EntityValues
 from handful.data.formats.snips_entity import SETTINGS, unused_synonyms, uses_synonyms
-from handful.data.formats.tree import Node, read_yaml
+from handful.data.formats.tree import Node
+from handful.data.formats.yaml_tree import read_yaml
 from handful.errors import Problem, ProblemLog
 from handful.types import Utterance
 
@@ -60,9 +61,7 @@ def read(path: Path) -> Document:
                 root.need("type").fail(f"found the type '{kind}', expected 'intent' or 'entity'")
             first = seen.setdefault((kind, name), root)
             if first is not root:
-                root.need("name").fail(
-                    f"the {kind} '{name}' stands twice, first at {first.need('name').place}"
-                )
+                root.need("name").fail(f"the {kind} '{name}' stands twice, first at {first.need('name').place}")
             if kind == "intent":
                 _read_intent(root, name, draft)
             else:
@@ -136,9 +135,7 @@ def _chunks(marked: str) -> list[Chunk]:
             slot, colon, entity = (part.strip() for part in found["name"].partition(":"))
             words = _ESCAPED.sub(r"\1", found["words"])
             if not slot or (colon and not entity) or not words.strip():
-                raise ValueError(
-                    f"found '{found[0]}' in '{marked}', expected [slot:entity](words) or [slot](words)"
-                )
+                raise ValueError(f"found '{found[0]}' in '{marked}', expected [slot:entity](words) or [slot](words)")
             chunks.append(Chunk(words, slot, entity or None))
     return [*chunks, Chunk(marked[reached:])]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from handful.data.document import Document
 from handful.data.formats.annotation import CharacterSpan, annotate
-from handful.data.formats.tree import Node, read_json
+from handful.data.formats.json_tree import read_json
+from handful.data.formats.tree import Node
 from handful.errors import Problem, ProblemLog
 from handful.types import Utterance
 
@@ -46,9 +47,7 @@ def _span(entity: Node, text: str, warnings: list[Problem]) -> CharacterSpan:
         entity.fail(f"found start {start} and end {end}, but the text has {len(text)} characters")
     body, covered = entity.need("body").text("the words of the entity"), text[start:end]
     if body != covered:
-        entity.fail(
-            f"found the body {body!r}, expected {covered!r}: the characters {start} to {end} of the text"
-        )
+        entity.fail(f"found the body {body!r}, expected {covered!r}: the characters {start} to {end} of the text")
     nested = entity.get("entities")
     if nested is not None and nested.items():
         nested.fail(
