@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
-import click
 import typer
 
 from handful.cli import bots, corpora, research
 from handful.cli.console import err
 from handful.errors import ConfigError, HandfulError
+
+# Typer carries a click of its own in some versions and depends on one in others; this is the right class in both.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="handful",
@@ -45,9 +46,28 @@ def _root(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    debug, words = _take_debug(words)
-    sys.exit(_run(words, debug))
+    debug, words = _take_debug(list(sys.argv[1:] if arguments is None else arguments))
+    try:
+        sys.exit(app(words or ["--help"], standalone_mode=False))
+    except _UsageError as error:
+        if debug:
+            raise
+        told = " ".join(getattr(error, "format_message", error.__str__)().split())
+        command = getattr(getattr(error, "ctx", None), "command_path", "handful")
+        err.print(f"error: {told} (`{command} --help` shows how)", style="red")
+        sys.exit(2)
+    except HandfulError as error:
+        if debug:
+            raise
+        for line in str(error).split("\n"):
+            err.print(f"error: {line}", style="red")
+        sys.exit(2 if isinstance(error, ConfigError) else 1)
+    except Exception as error:
+        if debug:
+            raise
+        err.print(f"error: {type(error).__name__}: {error}", style="red")
+        err.print("this is a fault in handful; --debug shows where it happened")
+        sys.exit(1)
 
 
 def _take_debug(words: list[str]) -> tuple[bool, list[str]]:
@@ -55,32 +75,3 @@ def _take_debug(words: list[str]) -> tuple[bool, list[str]]:
     end = words.index("--") if "--" in words else len(words)
     options = [word for word in words[:end] if word != "--debug"]
     return len(options) < end, options + words[end:]
-
-
-def _run(words: list[str], debug: bool) -> int:
-    try:
-        result = app(words, standalone_mode=False)
-        sys.stdout.flush()
-        return result if isinstance(result, int) else 0
-    except click.ClickException as error:
-        error.show()
-        return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        err.print("interrupted")
-        return 130
-    except BrokenPipeError:
-        # The reader of our output has gone, as `head` does: nothing is wrong. Python would complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except HandfulError as error:
-        if debug:
-            raise
-        for line in str(error).split("\n"):
-            err.print(f"error: {line}", style="red")
-        return 2 if isinstance(error, ConfigError) else 1
-    except Exception as error:
-        if debug:
-            raise
-        err.print(f"error: {type(error).__name__}: {error}", style="red")
-        err.print("this is a fault in handful; --debug shows where it happened")
-        return 1

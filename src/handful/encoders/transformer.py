@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers
+from safetensors import SafetensorError
 
 from handful.encoders.encoding import Array, Encoding
-from handful.errors import CheckpointError, HandfulError
+from handful.errors import CheckpointError, HandfulError, listed
 from handful.types import Words
 
 # Sentences of like length together, and no more padded pieces a batch than stay in the processor's caches.
@@ -38,11 +39,15 @@ class TransformerEncoder:
         transformers.utils.logging.disable_progress_bar()
         try:
             self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            self._model = transformers.AutoModel.from_pretrained(
-                folder, local_files_only=True, use_safetensors=True, dtype=torch.float32
+            self._model, report = transformers.AutoModel.from_pretrained(
+                folder, local_files_only=True, use_safetensors=True, dtype=torch.float32, output_loading_info=True
             )
-        except (OSError, ValueError, KeyError, RuntimeError) as error:
+        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
             raise CheckpointError(f"{folder}: the encoder cannot be loaded: {error}") from error
+        # Weights that the file lacks would be random ones. The pooler is not used, so it may be missing.
+        missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
+        if missing:
+            raise CheckpointError(f"{folder}: model.safetensors lacks weights of its own model: {listed(missing, 3)}")
         if not self._tokenizer.is_fast:
             raise CheckpointError(f"{folder}: the tokenizer has no word positions, expected a tokenizer.json")
         self._model.eval()

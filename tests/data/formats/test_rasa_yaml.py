@@ -69,7 +69,7 @@ def test_every_section_is_read(tmp_path: Path):
 
 def test_sections_that_say_nothing_of_language_are_listed(tmp_path: Path):
     found = read(tmp_path, GOOD + "stories:\n- story: x\n")
-    assert ["the section 'stories' is not used"] == [problem.message for problem in found.warnings]
+    assert [problem.message for problem in found.warnings] == ["the section 'stories' is not used"]
 
 
 def test_windows_line_ends_and_a_byte_order_mark_change_nothing(tmp_path: Path):

@@ -1,0 +1,104 @@
+"""The commands on the real data sets."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _with_data(data_dir: Path) -> None:
+    assert data_dir == Path(os.environ["HANDFUL_DATA"])
+
+
+def test_evaluate_writes_one_object_with_both_scorers(run, tmp_path: Path):
+    words = [
+        "evaluate",
+        "--learner",
+        "prototypes",
+        "--data",
+        "atis",
+        "--split",
+        "test",
+        "--u-max",
+        "20",
+        "--episodes",
+        "3",
+        "--seed",
+        "0",
+    ]
+    ran = run(*words, "--json", str(tmp_path / "out.json"))
+    assert ran.code == 0
+    assert "slot F1, strict scorer" in ran.out
+    record = json.loads((tmp_path / "out.json").read_text())
+    assert {key: record[key] for key in ("corpus", "split", "u_max", "episodes", "seed", "learner")} == {
+        "corpus": "atis", "split": "test", "u_max": 20, "episodes": 3, "seed": 0, "learner": "prototypes",
+    }  # fmt: skip
+    for metric in ("intent_accuracy", "slot_f1_strict", "slot_f1_released", "joint_accuracy"):
+        found = record[metric]
+        assert len(found["per_episode"]) == 3
+        assert found["mean"] == pytest.approx(sum(found["per_episode"]) / 3, abs=0.02)
+        assert 0 <= found["mean"] <= 100
+        assert found["ci95"] >= 0
+    again = run(*words, "--json", "-")
+    repeated = json.loads(again.out)
+    assert {k: v for k, v in repeated.items() if k != "eval_seconds"} == {
+        k: v for k, v in record.items() if k != "eval_seconds"
+    }
+
+
+def test_a_single_episode_has_no_interval(run):
+    ran = run("evaluate", "--data", "atis", "--episodes", "1", "--json", "-")
+    assert json.loads(ran.out)["intent_accuracy"]["ci95"] is None
+
+
+def test_episodes_are_shown_as_a_person_reads_them(run):
+    ran = run("episodes", "--data", "atis", "--split", "test", "--u-max", "20", "--seed", "0", "--n", "2")
+    assert ran.code == 0
+    assert "episode 0, seed 0" in ran.out
+    assert "episode 1, seed 0" in ran.out
+    assert "  support  " in ran.out
+    assert "](abbreviation.fare_basis_code)" in ran.out
+    assert "tags of the query that the support lacks: " in ran.out
+    assert run("episodes", "--data", "atis", "--seed", "0", "--n", "2").out == ran.out
+
+
+def test_the_statistics_of_the_episodes(run):
+    ran = run("episodes", "--data", "snips", "--n", "20", "--stats")
+    assert "intents (N)" in ran.out
+    assert "3.00" in ran.out
+
+
+def test_an_impossible_u_max_is_refused(run):
+    ran = run("episodes", "--data", "atis", "--u-max", "5")
+    assert ran.code == 2
+    assert "U_max is 5, but an episode can have 7 intents" in ran.err
+
+
+def test_classes_that_are_never_drawn_are_told(run):
+    assert "never in an episode: cheapest" in run("episodes", "--data", "atis", "--split", "dev").err
+
+
+def test_data_list_stats_and_check(run):
+    assert "LDC origin" in run("data", "list").out
+    stats = run("data", "stats", "atis").out
+    assert "4,373 utterances" in stats
+    assert "ground_service" in stats
+    checked = run("data", "check", "fb_multilingual_en")
+    assert checked.code == 0
+    assert "3 tags mended" in checked.out
+    assert "train/seq.out:1307" in checked.err
+
+
+def test_data_check_tells_a_changed_file(run, data_dir: Path, tmp_path: Path):
+    shutil.copytree(data_dir / "atis", tmp_path / "atis")
+    label = tmp_path / "atis" / "dev" / "label"
+    label.chmod(0o644)
+    label.write_text(label.read_text().replace("atis_airfare", "atis_city", 1))
+    ran = run("data", "check", "atis", "--data-dir", str(tmp_path))
+    assert ran.code == 1
+    assert "atis/dev/label: sha256 is" in ran.err
