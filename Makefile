@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test test-slow check format clean help
+.PHONY: demo test test-slow check format results clean help
 
 help:
 	@echo "make demo       install, build a parser from the starter bot, parse unseen sentences"
@@ -10,6 +10,7 @@ help:
 	@echo "make test-slow  the heavier checks"
 	@echo "make check      ruff, pyright, import-linter"
 	@echo "make format     let ruff rewrite the code's layout"
+	@echo "make results    measure the figures of README (needs HANDFUL_DATA)"
 
 demo: .venv/installed
 	@$(BIN)/handful demo
@@ -29,6 +30,14 @@ check: .venv/installed-dev
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+results: .venv/installed
+	mkdir -p results/prototypes
+	for data in snips atis top released-snips released-atis released-top; do for u_max in 20 100; do \
+	  $(BIN)/handful evaluate --learner prototypes --data $$data --split test --u-max $$u_max --episodes 100 --seed 0 \
+	    --json results/prototypes/$$data-$$u_max.json || exit 1; \
+	done; done
+	$(BIN)/python benchmarks/readme_table.py --write
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis

@@ -5,9 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: the test looks at what our own command prints."""
 
 
 @pytest.fixture(autouse=True)
@@ -102,3 +111,25 @@ def test_data_check_tells_a_changed_file(run, data_dir: Path, tmp_path: Path):
     ran = run("data", "check", "atis", "--data-dir", str(tmp_path))
     assert ran.code == 1
     assert "atis/dev/label: sha256 is" in ran.err
+
+
+def test_data_get_brings_the_real_files(run, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from handful.data.sources import ATIS
+
+    homes = tmp_path / "mirror"
+    for file in ATIS.files:
+        assert file.url is not None
+        served = homes / urlsplit(file.url).path.lstrip("/")
+        served.parent.mkdir(parents=True, exist_ok=True)
+        served.symlink_to((data_dir / file.path).resolve())
+    handler = partial(QuietHandler, directory=str(homes))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("HANDFUL_MIRROR", f"http://127.0.0.1:{server.server_port}")
+        ran = run("data", "get", "atis", "--data-dir", str(tmp_path / "got"))
+        again = run("data", "get", "atis", "--data-dir", str(tmp_path / "got"))
+        server.shutdown()
+    assert ran.code == 0, ran.err
+    assert "licence: LDC origin" in ran.out
+    assert again.err.count("already there") == len(ATIS.files)
+    assert run("data", "check", "atis", "--data-dir", str(tmp_path / "got")).code == 0
