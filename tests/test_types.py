@@ -27,13 +27,19 @@ def test_values_are_frozen():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Slot("", 0, 1), "needs a label"),
+        (lambda: Slot("", 0, 1), "a slot needs a name"),
         (lambda: Slot("city", 2, 2), "not a span"),
         (lambda: Slot("city", -1, 2), "not a span"),
         (lambda: Word(" ", 0, 1), "visible"),
         (lambda: Word("abc", 0, 2), "does not fit"),
+        (lambda: Word("new york", 0, 8), "found white space in the word"),
+        (lambda: Word("york ", 0, 5), "found white space in the word"),
+        (lambda: Slot("city ", 0, 1), "expected one line without white space|white space at its ends"),
+        (lambda: Slot("city", 0, 1, value="\ud83d"), "half a character"),
+        (lambda: Utterance.from_words(["hi"], "gre\net"), "as the name of an intent"),
+        (lambda: Utterance.from_words(["h\udc00"], "greet"), "half a character"),
         (lambda: Utterance("", (), "book"), "at least one word"),
-        (lambda: Utterance.from_words(["hi"], " "), "no intent"),
+        (lambda: Utterance.from_words(["hi"], " "), "an intent needs a name"),
         (lambda: Utterance.from_words(["hi"], "greet", [Slot("x", 0, 2)]), "there are 1 words"),
         (lambda: Utterance.from_words(["a", "b"], "i", [Slot("x", 0, 2), Slot("y", 1, 2)]), "overlaps"),
         (lambda: Utterance.from_words(["a", "b"], "i", [Slot("x", 1, 2), Slot("y", 0, 1)]), "overlaps or precedes"),
@@ -46,6 +52,8 @@ def test_values_are_frozen():
         (lambda: Prediction((RankedIntent("a", 1.2),), ("O",), (), ()), "probabilities"),
         (lambda: Prediction((RankedIntent("a", float("nan")),), ("O",), (), ()), "probabilities"),
         (lambda: Prediction((RankedIntent("a", 1.0),), ("B-x",), (Slot("x", 0, 1),), ()), "one confidence"),
+        (lambda: Prediction((RankedIntent("a", 1.0),), ("B-y",), (Slot("x", 0, 1),), (1.0,)), "not those of the tags"),
+        (lambda: Prediction((RankedIntent("a", 1.0),), ("B-x", "I-x"), (Slot("x", 0, 1),), (1.0,)), "not those of the"),
     ],
 )
 def test_nonsense_is_refused(make, message: str):

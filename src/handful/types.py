@@ -23,6 +23,9 @@ class Word:
     def __post_init__(self) -> None:
         if not self.text.strip():
             raise ValueError(f"a word must have visible characters, found {self.text!r}")
+        # A no-break space inside a word is a word's own business; these would be borders.
+        if self.text != self.text.strip() or any(blank in self.text for blank in " \t\n\r"):
+            raise ValueError(f"found white space in the word {self.text!r}, expected one word")
         if self.start < 0 or self.end - self.start != len(self.text):
             raise ValueError(f"the word {self.text!r} does not fit characters {self.start} to {self.end}")
 
@@ -39,8 +42,9 @@ class Slot:
     group: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.label.strip():
-            raise ValueError("a slot needs a label")
+        _check_name(self.label, "a slot")
+        for text in (self.value, self.role, self.group):
+            _check_text(text or "")
         if self.start < 0 or self.end <= self.start:
             raise ValueError(f"slot '{self.label}': words {self.start} to {self.end} are not a span")
 
@@ -60,10 +64,10 @@ class Utterance:
     slots: tuple[Slot, ...] = ()
 
     def __post_init__(self) -> None:
+        _check_text(self.text)
         if not self.words:
             raise ValueError(f"an utterance needs at least one word, found the text {self.text!r}")
-        if not self.intent.strip():
-            raise ValueError(f"the utterance {self.text!r} has no intent")
+        _check_name(self.intent, "an intent")
         reached = 0
         for word in self.words:
             if word.start < reached or self.text[word.start : word.end] != word.text:
@@ -136,6 +140,14 @@ class Prediction:
         if len(self.slot_confidences) != len(self.slots):
             raise ValueError("each slot has one confidence")
         _refuse_overlaps(self.slots, len(self.tags))
+        # What is scored (tags) and what is served (slots) must be one thing.
+        keys = [""] * len(self.tags)
+        for slot in self.slots:
+            keys[slot.start : slot.end] = [slot.key] * (slot.end - slot.start)
+        if any(key != tag[2:] for key, tag in zip(keys, self.tags, strict=True)):
+            raise ValueError(
+                f"the slots {[slot.key for slot in self.slots]} are not those of the tags {list(self.tags)}"
+            )
 
     @property
     def intent(self) -> str:
@@ -144,6 +156,24 @@ class Prediction:
     @property
     def confidence(self) -> float:
         return self.ranking[0].confidence
+
+
+def _check_name(name: str, what: str) -> None:
+    """Names are compared, listed and written on lines: what cannot be seen would make two of one."""
+    _check_text(name)
+    if not name.strip():
+        raise ValueError(f"{what} needs a name, found {name!r}")
+    if name != name.strip() or any(ord(character) < 32 or character in "\x7f\x85\u2028\u2029" for character in name):
+        raise ValueError(
+            f"found {name!r} as the name of {what}, expected no line breaks and no white space at its ends"
+        )
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"found half a character (a lone surrogate) in {text!r}, expected whole ones") from None
 
 
 def _refuse_overlaps(slots: Sequence[Slot], words: int) -> None:

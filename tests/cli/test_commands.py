@@ -9,8 +9,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 LIGHT = """
-import sys, time
-started = time.perf_counter()
+import sys
 from handful.cli import main
 try:
     main(sys.argv[1:])

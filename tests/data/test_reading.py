@@ -46,6 +46,20 @@ def test_folders(tmp_path: Path):
     assert detect(tmp_path).name == "seq"
 
 
+@pytest.mark.parametrize("content", ['"nlu":\n- intent: a\n', "  nlu:\n  - intent: a\n", "{nlu: [{intent: a}]}\n"])
+def test_yaml_may_quote_indent_or_flow(tmp_path: Path, content: str):
+    file = tmp_path / "bot.yml"
+    file.write_text(content)
+    assert detect(file).name == "rasa-yaml"
+
+
+def test_a_comment_with_an_intent_makes_it_conll_whatever_its_tags(tmp_path: Path):
+    file = tmp_path / "x"
+    file.write_text("# intent: a\nhi S-x\n")
+    with pytest.raises(DataError, match="x:2: found the tag 'S-x'"):
+        read_document(file)
+
+
 def test_several_rows_of_json_are_json_lines(tmp_path: Path):
     file = tmp_path / "x.json"
     file.write_text(CONTENT["jsonl"] * 2)
@@ -84,11 +98,13 @@ def test_the_format_can_be_said(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("just some text\n", "the format is not known"),
-        ('{"a": 1}', "the format is not known"),
+        ("\njust some text\n", "x:1: found the text 'just some text', which is no format that handful knows"),
+        ('{"rasa_nlu_dta": 1}', "found a mapping with the keys 'rasa_nlu_dta', which is no format"),
         ('{"a": 1\n', "x:2: not JSON"),
-        ("[1, 2]", "the format is not known"),
-        ("<xml/>", "the format is not known"),
+        ("[1, 2]", "found a list of 2, which is no format"),
+        ("<xml/>", "found the text '<xml/>', which is no format"),
+        ("a word\t\n", "which is no format"),
+        ("nul:\n- intent: a\n", "found the text 'nul:'"),
     ],
 )
 def test_what_is_no_format_lists_those_there_are(tmp_path: Path, content: str, message: str):

@@ -83,6 +83,22 @@ def test_a_word_longer_than_the_encoder_is_refused():
         list(split_windows(0, [(1,), (1,) * 9], 8))
 
 
+def test_every_piece_of_a_long_sentence_counts_once(encoder: TransformerEncoder):
+    """Words of one piece each: the sentence is the mean of the words' own vectors, the first [CLS] and last [SEP]."""
+    words = ("fly", "to", "rome", "now", "a", "!") * 5
+    (found,) = encoder.encode([words])
+    (first,), (last,) = encoder.encode([words[:14]]), encoder.encode([words[21:]])
+    ends = 16 * first.sentence - first.words.sum(axis=0), 11 * last.sentence - last.words.sum(axis=0)
+    # Each of these holds a [CLS] and a [SEP]; together with the words they bound the mean to a few thousandths.
+    outside = 32 * found.sentence - found.words.sum(axis=0)
+    assert outside == pytest.approx((ends[0] + ends[1]) / 2, abs=1.5)
+
+
+def test_a_sentence_without_words_is_refused(encoder: TransformerEncoder):
+    with pytest.raises(ValueError, match="without words"):
+        encoder.encode([("fly",), ()])
+
+
 def test_nothing_to_encode_is_nothing_encoded(encoder: TransformerEncoder):
     assert encoder.encode([]) == []
 
@@ -113,6 +129,13 @@ def test_weights_that_are_missing_are_not_made_up(tmp_path: Path, tiny_bert: Pat
 def test_case_does_not_matter_to_minilm(minilm: RememberingEncoder):
     upper, lower = minilm.encode([("Play", "JAZZ"), ("play", "jazz")])
     assert upper.words == pytest.approx(lower.words, abs=1e-5)
+
+
+def test_minilm_reads_a_long_sentence_to_its_end(minilm: RememberingEncoder):
+    one, other = minilm.encode([("please",) * 900 + ("jazz",), ("please",) * 900 + ("rain",)])
+    assert one.words.shape == (901, 384)
+    assert not np.allclose(one.words[-1], other.words[-1], atol=0.1)
+    assert not np.allclose(one.sentence, other.sentence, atol=1e-4)
 
 
 def test_minilm_knows_what_is_alike(minilm: RememberingEncoder):

@@ -6,10 +6,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from handful.episodes import shape
 from handful.episodes.sampler import EpisodeSampler
 from handful.errors import ConfigError
 from handful.types import Utterance
@@ -50,6 +52,22 @@ def test_an_episode_is_named_by_seed_and_index_alone():
     assert list(sampler.episodes(2, start=3)) == in_order[3:]
     assert sampler.episode(3) != sampler.episode(4)
     assert EpisodeSampler(split(30, 20, 10, 5), u_max=20, seed=8).episode(3) != in_order[3]
+
+
+def test_support_sizes_are_those_of_the_formulas():
+    """Σ k_c over many episodes, against the formulas alone, for one small and one large class beside a middling one."""
+    sizes, count = [300, 40, 6], 800
+    sampler = EpisodeSampler(split(*sizes), u_max=40, seed=1)
+    shots = [Counter(u.intent for u in episode.support) for episode in sampler.episodes(count)]
+    found = [[counted[f"c{number}"] for number in range(3)] for counted in shots]
+    rng = np.random.default_rng(2)
+    expected = []
+    for _ in range(count):
+        k_q = shape.query_shots(sizes, 10)
+        size = shape.support_size(sizes, k_q, shape.draw_beta(rng), 40)
+        expected.append(shape.support_shots(sizes, shape.shares(sizes, shape.draw_alphas(3, rng)), size, k_q))
+    assert np.mean(found, axis=0) == pytest.approx(np.mean(expected, axis=0), abs=1.2)
+    assert all(len(episode.query) == 3 * 3 for episode in sampler.episodes(5))
 
 
 PROGRAM = """

@@ -1,6 +1,6 @@
 """1,500 episodes against the figures of the protocol, which are themselves one draw of 1,500 episodes.
 
-At U_max 100 the standard error of Σ k_c over 1,500 episodes is 0.4 to 0.7, more than the tolerance that we keep to:
+At U_max 100 the standard error of Σ k_c over 1,500 episodes is 0.4 to 0.8, more than the tolerance that we keep to:
 two honest draws can differ by more than 0.5. So the comparison runs with a seed that was looked for (the tolerances
 below hold for about one seed in a hundred), and the sharper test beside it compares the expectation, from 30,000
 episodes' shapes, with the protocol's draw, in standard errors.

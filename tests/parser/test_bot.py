@@ -25,10 +25,19 @@ def test_the_starter_bots_text_is_a_bot(tmp_path: Path):
     assert load_bot(file).document == starter_bot().document
 
 
-def test_values_come_from_synonyms_and_annotations():
-    utterance = Utterance.from_words(["to", "NYC"], "fly", [Slot("city", 1, 2, value="New York")])
+def test_values_come_from_annotations_of_the_slot_and_from_synonyms():
+    utterance = Utterance.from_words(["in", "May"], "plan", [Slot("month", 1, 2, value="05")])
     bot = Bot("x", Document((utterance,), synonyms={"Los Angeles": ("LA", "City of Angels")}))
-    assert bot.canonical_values() == {"nyc": "New York", "la": "Los Angeles", "city of angels": "Los Angeles"}
+    assert bot.canonical_value("month", "may") == "05"
+    assert bot.canonical_value("person", "May") == "May", "a month's value is not a person's"
+    assert bot.canonical_value("city", "city of angels") == "Los Angeles"
+    assert bot.canonical_value("city", "Rome") == "Rome"
+
+
+def test_words_with_two_values_are_told():
+    twice = [Utterance.from_words(["May"], "plan", [Slot("month", 0, 1, value=value)]) for value in ("05", "5")]
+    (told,) = [told for told in findings(Bot("x", Document(tuple(twice)))) if "several values" in told]
+    assert told.startswith("“may” in the slot 'month' has several values: '05', '5'")
 
 
 def document(*utterances: tuple[str, str], **sections) -> Document:

@@ -21,6 +21,7 @@ class Recording:
 
     def __init__(self, inner: PrototypeLearner) -> None:
         self._inner = inner
+        self.config = inner.config
         self.calls: list[tuple[Sequence[Words], Set[str] | None]] = []
         self.strict: list[Prediction] = []
 

@@ -74,8 +74,10 @@ def test_the_released_scorer_deletes_words_whose_tag_the_support_lacks():
 
 
 def test_in_the_released_scorer_two_spans_can_fuse():
-    gold = [["B-a", "B-b", "I-a"]]  # read as three spans; without the middle word, as one
-    assert released_span_f1(gold, [["B-a", "O", "I-a"]], {"B-a", "I-a"}) == 1.0
+    """Legal gold and legal predictions; once the word between them is gone, the second span continues the first."""
+    gold, predicted = [["B-a", "I-a", "B-b", "O"]], [["B-a", "I-a", "B-a", "I-a"]]
+    assert span_counts(gold[0], predicted[0]) == SpanCounts(right=1, predicted=2, gold=2)
+    assert released_span_f1(gold, predicted, {"B-a", "I-a", "O"}) == 0.0, "B-a I-a I-a is one span, and wrong"
 
 
 def test_a_gold_span_whose_label_the_support_lacks_is_a_miss_for_strict_alone():
@@ -100,10 +102,18 @@ def test_an_episodes_four_scores():
         prediction("music", "O", "O"),
         prediction("travel", "O", "O"),
     ]
-    found = score_episode(episode, strict, strict)
+    # Other intents and other tags, so that a mix-up of the two passes shows in every figure.
+    released = [
+        prediction("music", "O", "B-city"),
+        prediction("music", "O", "O"),
+        prediction("music", "B-city", "O"),
+        prediction("music", "O", "O"),
+    ]
+    found = score_episode(episode, strict, released)
     assert found.intent_accuracy == 0.5
     assert found.slot_f1_strict == pytest.approx(2 * 2 / (2 + 4))
-    assert found.slot_f1_released == 1.0  # B-genre is not in the support: its words vanish
+    # B-genre is not in the support, so its two words vanish: two gold spans are left, one found, one made up.
+    assert found.slot_f1_released == pytest.approx(2 * 1 / (2 + 2))
     assert found.joint_accuracy == 0.25
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, Literal
 import typer
 
 from handful.cli.console import err, out, warn
-from handful.errors import DataError, HandfulError, Place
+from handful.errors import ConfigError, DataError, HandfulError, Place
 
 if TYPE_CHECKING:
     from handful.parser.parser import Parser
@@ -40,6 +40,7 @@ def demo(
 ) -> None:
     """Build a parser from the starter bot and parse sentences that it has never seen."""
     from handful.parser.bot import starter_bot, starter_text
+    from handful.parser.parser import Parser
 
     if save is not None:
         _save_new(save, starter_text())
@@ -52,7 +53,9 @@ def demo(
         "Loading the encoder …",
         style="dim",
     )
-    parser = _parser_of(bot)
+    from handful.learners.choose import build_learner
+
+    parser = Parser(bot, build_learner("prototypes"))
     _print_parses(parser, texts or DEMO_SENTENCES, as_json=False)
 
 
@@ -70,6 +73,11 @@ def parse(
     from handful.parser.bot import load_bot
     from handful.parser.parser import Parser
 
+    for text in texts or []:
+        if not _is_unicode(text):
+            raise ConfigError(f"found bytes that are no UTF-8 in the sentence {text!a}")
+    if not texts and sys.stdin is None:
+        raise ConfigError("there is no sentence: stdin is closed, and none was given")
     if not texts and sys.stdin.isatty():
         err.print("One sentence a line; Ctrl-D ends.", style="dim")
     loaded = load_bot(bot, format_name)
@@ -89,8 +97,8 @@ def check(bot: BotPath, format_name: FormatName = None) -> None:
 
     loaded = load_bot(bot, format_name)
     warn(loaded.document.warnings)
-    found = findings(loaded)
-    warn(f"{bot}: {finding}" for finding in found)
+    found = [*loaded.document.warnings, *findings(loaded)]
+    warn(f"{bot}: {finding}" for finding in findings(loaded))
     utterances = loaded.document.utterances
     out.print(
         f"{bot}: {len(loaded.intents)} intents, {len(loaded.slots)} slots, {len(utterances)} examples; "
@@ -98,21 +106,13 @@ def check(bot: BotPath, format_name: FormatName = None) -> None:
     )
 
 
-def _parser_of(bot: object) -> Parser:
-    from handful.learners.choose import build_learner
-    from handful.parser.bot import Bot
-    from handful.parser.parser import Parser
-
-    assert isinstance(bot, Bot)
-    return Parser(bot, build_learner("prototypes"))
-
-
 def _print_parses(parser: Parser, texts: Sequence[str], as_json: bool) -> None:
     from handful.cli.show import shown_parse
 
     for parsed in parser.parse_many(texts):
         if as_json:
-            sys.stdout.write(json.dumps(parsed.as_json(), ensure_ascii=False) + "\n")
+            plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+            sys.stdout.write(json.dumps(parsed.as_json(), ensure_ascii=plain) + "\n")
         else:
             out.print(shown_parse(parsed))
     sys.stdout.flush()
@@ -134,6 +134,11 @@ def _batches_of_lines(stream: BinaryIO) -> Iterator[list[str]]:
             return
 
 
+def _is_unicode(text: str) -> bool:
+    """False for an argument in which the shell passed bytes that the locale could not decode."""
+    return not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _decoded(line: bytes, number: int) -> str:
     try:
         return line.decode("utf-8").removesuffix("\r")
@@ -143,7 +148,7 @@ def _decoded(line: bytes, number: int) -> str:
 
 
 def _save_new(path: Path, text: str) -> None:
-    if path.exists():
+    if path.exists() or path.is_symlink():
         raise HandfulError(f"{path} is already there and was left as it is: choose another name")
     from handful.data.formats.files import write_text
 

@@ -154,7 +154,7 @@ def convert(
     write = format_named(chosen).write
     if write is None:
         raise ConfigError(f"'{chosen}' is read but not written; written are {', '.join(written)}")
-    if target.exists() and not force:
+    if (target.exists() or target.is_symlink()) and not force:
         raise HandfulError(f"{target} is already there and was left as it is: choose another name, or say --force")
     document = read_document(_existing(str(source)), format_name, repair=repair)
     warn(document.warnings)

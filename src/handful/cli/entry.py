@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 
 import typer
@@ -47,6 +49,7 @@ def _root(
 
 def main(arguments: list[str] | None = None) -> None:
     debug, words = _take_debug(list(sys.argv[1:] if arguments is None else arguments))
+    _prepare_streams()
     try:
         sys.exit(app(words or ["--help"], standalone_mode=False))
     except _UsageError as error:
@@ -62,12 +65,27 @@ def main(arguments: list[str] | None = None) -> None:
         for line in str(error).split("\n"):
             err.print(f"error: {line}", style="red")
         sys.exit(2 if isinstance(error, ConfigError) else 1)
+    except OSError as error:
+        # A full disk, a path that is too long, a folder that may not be read: the system's own words say it best.
+        if debug:
+            raise
+        err.print(f"error: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}", style="red")
+        sys.exit(1)
     except Exception as error:
         if debug:
             raise
         err.print(f"error: {type(error).__name__}: {error}", style="red")
         err.print("this is a fault in handful; --debug shows where it happened")
         sys.exit(1)
+
+
+def _prepare_streams() -> None:
+    """Closed streams and terminals without Unicode are no reason to fail."""
+    sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _take_debug(words: list[str]) -> tuple[bool, list[str]]:

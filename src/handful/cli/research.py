@@ -14,6 +14,7 @@ import typer
 
 from handful.cli.bots import LearnerChoice
 from handful.cli.console import err, out, warn
+from handful.errors import ConfigError
 
 if TYPE_CHECKING:
     from handful.data.corpora import Corpus
@@ -44,12 +45,15 @@ def evaluate(
     """Score a learner on the paper's episodes, with both scorers."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    if json_out is not None and str(json_out) != "-" and (json_out.is_dir() or not json_out.parent.is_dir()):
+        raise ConfigError(f"{json_out}: found a folder, or no folder to write it to; expected the path of a file")
     corpus, sampler = _sampler(data, split, u_max, seed, data_dir)
     # Now, not later: everything a person may have mistyped is known before the encoder is loaded.
+    from handful.encoders import minilm
     from handful.learners.choose import build_learner
     from handful.training.evaluate import evaluate as evaluated
 
-    built = build_learner(learner)
+    built = build_learner(learner, remember=True)
     started = time.perf_counter()
     scores: list[EpisodeScore] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -65,16 +69,17 @@ def evaluate(
         "episodes": episodes,
         "seed": seed,
         "learner": learner,
-        "encoder": "all-MiniLM-L6-v2",
+        "encoder": minilm.NAME,
+        "config": built.config.model_dump(),
         "query_cap": sampler.query_cap,
         "data_version": corpus.digest(split),
         "eval_seconds": round(time.perf_counter() - started, 1),
         **_percentages(scores),
     }
+    if str(json_out) != "-":
+        _print_scores(record)
     if json_out is not None:
         _write_json(record, json_out)
-    if json_out is None or str(json_out) != "-":
-        _print_scores(record)
 
 
 def episodes(
@@ -169,9 +174,9 @@ def _print_statistics(drawn: list[Episode]) -> None:
         ("queries an intent (k_q)", f"{found['query_shots']:.2f}"),
         ("intents with one shot", f"{found['one_shot_share']:.1%}"),
         ("query slot words whose tag the support lacks", f"{found['unseen_tag_share']:.1%}"),
-        ("best strict F1 with the support's tags", f"{interval([tag_ceiling(e) for e in drawn]).mean:.1%}"),
+        ("strict F1 of the gold, unseen tags set to O", f"{interval([tag_ceiling(e) for e in drawn]).mean:.1%}"),
         (
-            "best strict F1 with the support's slots",
+            "strict F1 of the gold, unseen slots set to O",
             f"{interval([label_ceiling(e) for e in drawn]).mean:.1%}",
         ),
     ):
@@ -181,7 +186,7 @@ def _print_statistics(drawn: list[Episode]) -> None:
 
 def _print_episode(episode: Episode, show_all: bool) -> None:
     from handful.cli.show import marked_utterance
-    from handful.training.scoring import tag_set
+    from handful.data.bio import tag_set
 
     shots = Counter(utterance.intent for utterance in episode.support)
     out.rule(f"episode {episode.index}, seed {episode.seed}", align="left")

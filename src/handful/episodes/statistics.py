@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from handful.data.bio import OUTSIDE, tags_of
+from handful.data.bio import OUTSIDE, tag_set, utterance_tags
 from handful.types import Episode
 
 
@@ -31,8 +31,8 @@ def episode_statistics(episodes: Iterable[Episode]) -> EpisodeStatistics:
         shots = Counter(utterance.intent for utterance in episode.support)
         one_shot = sum(count == 1 for count in shots.values())
         rows.append((len(shots), len(episode.support), len(episode.query) / len(shots), one_shot / len(shots)))
-        known = {tag for u in episode.support for tag in tags_of(u.slots, len(u.words))}
-        tags = [tag for u in episode.query for tag in tags_of(u.slots, len(u.words)) if tag != OUTSIDE]
+        known = tag_set(episode.support)
+        tags = [tag for utterance in episode.query for tag in utterance_tags(utterance) if tag != OUTSIDE]
         if tags:
             unseen_shares.append(sum(tag not in known for tag in tags) / len(tags))
     if not rows:

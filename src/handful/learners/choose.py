@@ -10,8 +10,12 @@ LearnerName = Literal["prototypes"]
 LEARNERS: tuple[LearnerName, ...] = get_args(LearnerName)
 
 
-def build_learner(name: LearnerName) -> Learner:
-    """A learner on the default encoder. Torch is imported here, not before."""
+def build_learner(name: LearnerName, *, remember: bool = False) -> Learner:
+    """A learner on the default encoder. Torch is imported here, not before.
+
+    `remember` keeps every encoding: right for an evaluation, whose episodes share utterances; a parser would only
+    hoard what its users say.
+    """
     from handful.encoders.memory import RememberingEncoder
     from handful.encoders.minilm import minilm_folder
     from handful.encoders.transformer import TransformerEncoder
@@ -19,6 +23,7 @@ def build_learner(name: LearnerName) -> Learner:
 
     match name:
         case "prototypes":
-            return PrototypeLearner(RememberingEncoder(TransformerEncoder(minilm_folder())))
+            encoder = TransformerEncoder(minilm_folder())
+            return PrototypeLearner(RememberingEncoder(encoder) if remember else encoder)
         case _:
             assert_never(name)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from typing import Protocol
 
+from pydantic import BaseModel
+
 from handful.types import Prediction, Utterance, Words
 
 
@@ -15,6 +17,11 @@ class Adapted(Protocol):
 
 
 class Learner(Protocol):
+    @property
+    def config(self) -> BaseModel:
+        """The settings, to stand beside every figure that is measured with them."""
+        ...
+
     def adapt(self, support: Sequence[Utterance]) -> Adapted:
         """Whatever can predict the intents and slots of the support."""
         ...

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from handful.data.bio import OUTSIDE, slots_of, tags_of
-from handful.encoders.encoding import Encoder, Encoding
+from handful.encoders.encoding import Encoder
 from handful.errors import ConfigError
 from handful.model.decode import best_sequence, candidate_columns, legal_starts, legal_steps, marginals
 from handful.model.prototypes import Floats, class_means, log_probabilities, squared_distances, unit
@@ -26,8 +26,8 @@ class PrototypesConfig(BaseModel):
 
     # How far apart two distances must be to matter. Confidences depend on it, choices do not; benchmarks/
     # temperature.py shows how these were chosen, on train and dev intents only.
-    intent_temperature: float = Field(default=0.15, gt=0)
-    slot_temperature: float = Field(default=0.15, gt=0)
+    intent_temperature: float = Field(default=0.3, gt=0)
+    slot_temperature: float = Field(default=0.4, gt=0)
     # Of a word's distance from a tag, the part that is the nearest word's; 0 is prototypes alone.
     nearest_share: float = Field(default=0.5, ge=0, le=1)
 
@@ -35,12 +35,12 @@ class PrototypesConfig(BaseModel):
 class PrototypeLearner:
     def __init__(self, encoder: Encoder, config: PrototypesConfig | None = None) -> None:
         self._encoder = encoder
-        self._config = config or PrototypesConfig()
+        self.config = config or PrototypesConfig()
 
     def adapt(self, support: Sequence[Utterance]) -> AdaptedPrototypes:
         if not support:
             raise ConfigError("there is nothing to adapt to: the support set is empty")
-        return AdaptedPrototypes(self._encoder, self._config, support)
+        return AdaptedPrototypes(self._encoder, self.config, support)
 
 
 class AdaptedPrototypes:
@@ -72,17 +72,24 @@ class AdaptedPrototypes:
         allowed = None if tag_candidates is None else frozenset(tag_candidates)
         distances = squared_distances(unit(np.stack([e.sentence for e in encodings])), self._intent_prototypes)
         intents = np.exp(log_probabilities(distances, self._config.intent_temperature))
-        return [self._predict_slots(encoding, row, allowed) for encoding, row in zip(encodings, intents, strict=True)]
+        # All words at once: one product for the batch, not one a sentence.
+        words = unit(np.concatenate([encoding.words for encoding in encodings]))
+        tag_distances = self._tag_words.distances(words, self._config.nearest_share)
+        ends = np.cumsum([len(encoding.words) for encoding in encodings])
+        return [
+            self._predict(intent_row, rows, allowed)
+            for intent_row, rows in zip(intents, np.split(tag_distances, ends[:-1]), strict=True)
+        ]
 
-    def _predict_slots(self, encoding: Encoding, intents: Floats, allowed: frozenset[str] | None) -> Prediction:
+    def _predict(self, intents: Floats, tag_distances: Floats, allowed: frozenset[str] | None) -> Prediction:
+        """One sentence: the probabilities of the intents, and its words' distances from all tags, [T, K]."""
         order = np.argsort(-intents, kind="stable")
         ranking = tuple(RankedIntent(self._intents[i], min(float(intents[i]), 1.0)) for i in order)
         columns = candidate_columns(self._tags, self._labels_of_intent[ranking[0].name], allowed)
         if not columns:
-            return Prediction(ranking, (OUTSIDE,) * len(encoding.words), (), ())
+            return Prediction(ranking, (OUTSIDE,) * len(tag_distances), (), ())
         candidates = [self._tags[column] for column in columns]
-        distances = self._tag_words.distances(unit(encoding.words), columns, self._config.nearest_share)
-        scores = log_probabilities(distances, self._config.slot_temperature).astype(np.float64)
+        scores = log_probabilities(tag_distances[:, columns], self._config.slot_temperature).astype(np.float64)
         starts, steps = legal_starts(candidates), legal_steps(candidates)
         path = best_sequence(scores, starts, steps)
         tags = tuple(candidates[number] for number in path)
@@ -100,20 +107,21 @@ class AdaptedPrototypes:
 class TagWords:
     """The support's words, ordered by tag, with each tag's prototype."""
 
+    _ROWS = 512  # query words at a time: a large bot must not need a matrix of all words by all words
+
     def __init__(self, words: Floats, columns: Sequence[int], count: int) -> None:
         self._prototypes = class_means(words, columns, count)
         self._words = words[np.argsort(columns, kind="stable")]
-        self._bounds = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=count))])
+        self._starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=count))[:-1]])
 
-    def distances(self, words: Floats, columns: Sequence[int], nearest_share: float) -> Floats:
-        """[T, d] -> [T, len(columns)]: (1 - share) · to the prototype + share · to the tag's nearest word."""
-        from_prototype = squared_distances(words, self._prototypes[columns])
+    def distances(self, words: Floats, nearest_share: float) -> Floats:
+        """[T, d] -> [T, K]: (1 - share) · to the tag's prototype + share · to the tag's nearest word."""
+        from_prototype = squared_distances(words, self._prototypes)
         if nearest_share == 0:
             return from_prototype
-        known = np.concatenate([np.arange(self._bounds[c], self._bounds[c + 1]) for c in columns])
-        starts = np.concatenate([[0], np.cumsum([self._bounds[c + 1] - self._bounds[c] for c in columns])[:-1]])
-        nearest = np.minimum.reduceat(squared_distances(words, self._words[known]), starts, axis=1)
-        return (1 - nearest_share) * from_prototype + nearest_share * nearest
+        blocks = (words[start : start + self._ROWS] for start in range(0, len(words), self._ROWS))
+        nearest = [np.minimum.reduceat(squared_distances(block, self._words), self._starts, axis=1) for block in blocks]
+        return (1 - nearest_share) * from_prototype + nearest_share * np.concatenate(nearest)
 
 
 def _slots_by_key(support: Sequence[Utterance]) -> dict[str, Slot]:

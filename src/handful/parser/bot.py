@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from handful.data.document import Document
 from handful.data.reading import read_document
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bot:
     name: str
     document: Document
@@ -24,16 +25,24 @@ class Bot:
     def slots(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(slot.key for u in self.document.utterances for slot in u.slots))
 
-    def canonical_values(self) -> Mapping[str, str]:
-        """What words mean where a synonym, or an annotation's own value, says so. Keys are lower-cased."""
-        values = {}
-        for utterance in self.document.utterances:
-            for slot in utterance.slots:
-                if slot.value is not None:
-                    values[utterance.slot_text(slot).lower()] = slot.value
-        for value, synonyms in self.document.synonyms.items():
-            values |= {synonym.lower(): value for synonym in synonyms}
-        return values
+    def canonical_value(self, key: str, words: str) -> str:
+        """What a slot's words mean, if an annotation of that slot or a synonym says so; else the words themselves."""
+        folded = words.lower()
+        return self._annotated.get((key, folded)) or self._synonyms.get(folded) or words
+
+    @cached_property
+    def _annotated(self) -> Mapping[tuple[str, str], str]:
+        return {
+            (slot.key, utterance.slot_text(slot).lower()): slot.value
+            for utterance in self.document.utterances
+            for slot in utterance.slots
+            if slot.value is not None
+        }
+
+    @cached_property
+    def _synonyms(self) -> Mapping[str, str]:
+        """Synonyms hold for every slot, as they do in Rasa."""
+        return {word.lower(): value for value, words in self.document.synonyms.items() for word in words}
 
 
 def load_bot(path: Path, format_name: str | None = None) -> Bot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
@@ -16,6 +17,8 @@ def findings(bot: Bot) -> list[str]:
         *_said_twice(bot),
         *_alike_but_for_case("intents", bot.intents),
         *_alike_but_for_case("slots", bot.slots),
+        *_two_values(bot),
+        *_turned_brackets(bot),
         *_not_used_yet(bot),
     ]
 
@@ -53,6 +56,26 @@ def _alike_but_for_case(what: str, names: tuple[str, ...]) -> Iterator[str]:
     for alike in spellings.values():
         if len(alike) > 1:
             yield f"{what} that differ only by case: {listed(alike)}"
+
+
+def _two_values(bot: Bot) -> Iterator[str]:
+    values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for utterance in bot.document.utterances:
+        for slot in utterance.slots:
+            if slot.value is not None:
+                values[slot.key, utterance.slot_text(slot).lower()].add(slot.value)
+    for (key, words), found in values.items():
+        if len(found) > 1:
+            yield f"“{words}” in the slot '{key}' has several values: {listed(sorted(found))}; the last one is used"
+
+
+def _turned_brackets(bot: Bot) -> Iterator[str]:
+    """Rasa has [words](slot), Snips [slot:entity](words): a bot that mixes them reads well and parses badly."""
+    for utterance in bot.document.utterances:
+        for slot in utterance.slots:
+            words = utterance.slot_text(slot)
+            if re.fullmatch(r"\w+:[\w/]*[A-Za-z_][\w/]*", words):
+                yield f"the slot '{slot.label}' on the words “{words}”: are the brackets the other way round?"
 
 
 def _not_used_yet(bot: Bot) -> Iterator[str]:

@@ -66,7 +66,6 @@ class Parser:
     def __init__(self, bot: Bot, learner: Learner) -> None:
         self.bot = bot
         self._adapted = learner.adapt(bot.document.utterances)
-        self._values = bot.canonical_values()
 
     @classmethod
     def load(cls, path: str | Path, *, learner: LearnerName = "prototypes", format: str | None = None) -> Self:
@@ -91,7 +90,6 @@ class Parser:
         slots = []
         for slot, confidence in zip(prediction.slots, prediction.slot_confidences, strict=True):
             start, end = words[slot.start].start, words[slot.end - 1].end
-            written = text[start:end]
-            value = self._values.get(written.lower(), written)
+            value = self.bot.canonical_value(slot.key, text[start:end])
             slots.append(FilledSlot(slot.label, value, start, end, confidence, slot.role))
         return Parse(text, words, prediction.ranking, tuple(slots))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from handful.data.bio import tag_set
 from handful.learners.learner import Learner
-from handful.training.scoring import METRICS, EpisodeScore, Interval, interval, score_episode, tag_set
+from handful.training.scoring import METRICS, EpisodeScore, Interval, interval, score_episode
 from handful.types import Episode
 
 

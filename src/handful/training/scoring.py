@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from handful.data.bio import slots_of, tags_of
-from handful.types import Episode, Prediction, Utterance
+from handful.data.bio import slots_of, tag_set, utterance_tags
+from handful.types import Episode, Prediction
 
 Tags = Sequence[str]
 
@@ -37,7 +37,6 @@ class SpanCounts:
 def span_counts(gold: Tags, predicted: Tags) -> SpanCounts:
     if len(gold) != len(predicted):
         raise ValueError(f"{len(gold)} gold tags and {len(predicted)} predicted ones")
-    # Sets, not sequences: a span predicted twice earns credit once.
     wanted, found = set(slots_of(gold)), set(slots_of(predicted))
     return SpanCounts(len(wanted & found), len(found), len(wanted))
 
@@ -57,14 +56,6 @@ def released_span_f1(gold: Iterable[Tags], predicted: Iterable[Tags], support_ta
     return span_f1(kept_gold, kept_predicted)
 
 
-def gold_tags(utterances: Iterable[Utterance]) -> list[tuple[str, ...]]:
-    return [tags_of(utterance.slots, len(utterance.words)) for utterance in utterances]
-
-
-def tag_set(utterances: Iterable[Utterance]) -> frozenset[str]:
-    return frozenset(tag for tags in gold_tags(utterances) for tag in tags)
-
-
 @dataclass(frozen=True, slots=True)
 class EpisodeScore:
     intent_accuracy: float
@@ -73,12 +64,12 @@ class EpisodeScore:
     joint_accuracy: float  # intent right and every span right, strictly predicted
 
 
-METRICS = ("intent_accuracy", "slot_f1_strict", "slot_f1_released", "joint_accuracy")
+METRICS = tuple(field.name for field in fields(EpisodeScore))
 
 
 def score_episode(episode: Episode, strict: Sequence[Prediction], released: Sequence[Prediction]) -> EpisodeScore:
     """`strict` are predictions that saw no label; `released` those with the query's gold tags as candidates."""
-    gold = gold_tags(episode.query)
+    gold = [utterance_tags(utterance) for utterance in episode.query]
     right_intent = [p.intent == u.intent for p, u in zip(strict, episode.query, strict=True)]
     right_spans = [set(slots_of(p.tags)) == set(slots_of(g)) for p, g in zip(strict, gold, strict=True)]
     return EpisodeScore(

@@ -99,7 +99,12 @@ def with_examples(*lines: str) -> str:
         ("nlu:\n- intent: a\n  examples: |\n    - hi\nnlu: []\n", "bot.yml:5", "'nlu' stands twice"),
         ("nlp: 1\n" + with_examples("- hi"), "bot.yml:1", "the key 'nlp'"),
         ("version: '4.0'\n" + with_examples("- hi"), "bot.yml:1", "found version '4.0'"),
-        (with_examples("- hi", "hello"), "bot.yml:5", "starts with '- '"),
+        (with_examples("- hi", "hello"), "bot.yml:5", "a dash and a space"),
+        (
+            with_examples("- hi", "-5 degrees"),
+            "bot.yml:5",
+            "found '-5 degrees', expected a line that starts with a dash",
+        ),
         (with_examples("- hi", "-", "- ho"), "bot.yml:5", "an empty example"),
         (with_examples("- hi", "", "- to [Rome(city)"), "bot.yml:6", "without its ']'"),
         (with_examples("- at 9[am](time)"), "bot.yml:4", "cuts the word '9am' (characters 3 to 6)"),

@@ -49,7 +49,9 @@ def joined(chunks: Sequence[tuple[str, CharacterSpan | None]]) -> tuple[str, lis
 
 
 def _slot(text: str, words: Sequence[Word], span: CharacterSpan) -> Slot:
-    if not 0 <= span.start < span.end <= len(text):
+    if span.end <= span.start:
+        raise ValueError(f"the annotation '{span.label}' runs from character {span.start} to {span.end}: it has none")
+    if span.start < 0 or span.end > len(text):
         raise ValueError(
             f"the annotation '{span.label}' covers characters {span.start} to {span.end}, "
             f"but the text has {len(text)} characters"

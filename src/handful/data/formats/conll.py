@@ -51,7 +51,9 @@ def _utterance(
     repaired: list[Problem] | None,
 ) -> Utterance:
     comments: dict[str, str] = {}
-    words, tags = [], []
+    words: list[str] = []
+    tags: list[str] = []
+    places: list[Place] = []
     log = ProblemLog()
     for number, line in enumerate(block, first):
         place = Place(path, number)
@@ -74,6 +76,7 @@ def _utterance(
             )
         words.append(columns[0])
         tags.append(columns[-1].strip())
+        places.append(place)
     log.raise_if_any()
     if not comments.get("intent"):
         raise ValueError("the utterance has no intent, expected a line '# intent: NAME' before its words")
@@ -81,7 +84,7 @@ def _utterance(
         raise ValueError("the utterance has no words")
     if (identity := comments.get("id")) is not None and ids.setdefault(identity, first) != first:
         raise ValueError(f"the id '{identity}' was used in line {ids[identity]}")
-    utterance = tagged_utterance(words, tags, comments["intent"], place=Place(path, first), repaired=repaired)
+    utterance = tagged_utterance(words, tags, comments["intent"], places=places, repaired=repaired)
     return with_text(utterance, comments["text"]) if "text" in comments else utterance
 
 
@@ -95,7 +98,7 @@ def write(document: Document, path: Path) -> list[str]:
             raise HandfulError(str(error)) from error
         lines.append(f"# intent: {utterance.intent}")
         if utterance.text != " ".join(utterance.sentence):
-            if "\n" in utterance.text or "\t" in utterance.text:
+            if any(character in utterance.text for character in "\n\t\r\0"):
                 lossy = True
             else:
                 lines.append(f"# text: {utterance.text}")

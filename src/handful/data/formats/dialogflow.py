@@ -14,6 +14,7 @@ from handful.data.formats.dialogflow_export import ExportFile, find_export
 from handful.data.formats.entity_values import EntityValues
 from handful.data.formats.flags import flag
 from handful.data.formats.json_tree import read_json
+from handful.data.formats.patterns import usable_patterns
 from handful.data.formats.tree import Node
 from handful.errors import DataError, Place, Problem, ProblemLog
 from handful.types import Utterance
@@ -112,7 +113,8 @@ def _read_entries(file: ExportFile, draft: _Draft) -> None:
             if value.startswith("@"):
                 draft.warnings.append(Problem(item.place, f"'{value}' is made of other entities: it is not read"))
             elif has_patterns:
-                found = (*draft.regexes.get(entity, ()), value, *synonyms)
-                draft.regexes[entity] = tuple(dict.fromkeys(found))
+                patterns = usable_patterns([item.need("value"), *(listed.items() if listed else [])], draft.warnings)
+                if patterns:
+                    draft.regexes[entity] = tuple(dict.fromkeys((*draft.regexes.get(entity, ()), *patterns)))
             else:
                 draft.values.add(entity, value, synonyms)

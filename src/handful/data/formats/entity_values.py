@@ -14,6 +14,8 @@ class EntityValues:
         self._synonyms: dict[str, dict[str, None]] = {}
 
     def add(self, entity: str, value: str, synonyms: Iterable[str] = ()) -> None:
+        if not entity.strip():
+            raise ValueError("found an entity without a name")
         self._lookups.setdefault(entity, {})[value] = None
         others = [synonym for synonym in synonyms if synonym != value]
         if others:

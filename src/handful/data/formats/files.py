@@ -50,6 +50,9 @@ def read_lines(path: Path) -> list[str]:
 
 def write_text(path: Path, text: str) -> None:
     """All or nothing: a reader, or a crash, never meets half a file."""
+    path = path.resolve()  # what a link points to is written, and stays linked
+    if path.exists() and not path.is_file():
+        raise HandfulError(f"{path}: found a folder or a device, expected a file or nothing")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

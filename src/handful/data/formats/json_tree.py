@@ -28,7 +28,7 @@ def _object(pairs: list[tuple[str, Any]]) -> _Object:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"found {name}, which is not JSON")
+    raise ValueError(name)
 
 
 def read_json(path: Path) -> Node:
@@ -50,7 +50,11 @@ def parse_json(text: str, path: Path, first_line: int = 1) -> Node:
     except DataError:
         raise
     except ValueError as error:
-        raise DataError.at(Place(path, first_line), f"not JSON: {error}") from None
+        # NaN or Infinity, which Python's reader would take, or a number of thousands of digits, which it does not.
+        odd = re.search(r"-?\b(NaN|Infinity)\b|\d{1000}", text)
+        line = first_line + (text.count("\n", 0, odd.start()) if odd else 0)
+        found = odd.group() if odd and len(odd.group()) < 1000 else "a number of over a thousand digits"
+        raise DataError.at(Place(path, line), f"not JSON: found {found}") from error
 
 
 def _json_node(value: Any, source: Source, pointer: Pointer) -> Node:

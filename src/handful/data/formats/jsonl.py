@@ -42,7 +42,7 @@ def _utterance(row: Node, place: Place, repaired: list[Problem] | None) -> Utter
     words = [word.text("a word") for word in row.need("tokens").items("a list of words")]
     tags = [tag.text("a tag") for tag in row.need("slots").items("a list of tags")]
     intent = row.need("intent").text("an intent's name")
-    utterance = tagged_utterance(words, tags, intent, place=place, repaired=repaired)
+    utterance = tagged_utterance(words, tags, intent, places=[place], repaired=repaired)
     text = row.get("text")
     return utterance if text is None else with_text(utterance, text.text())
 

@@ -9,6 +9,7 @@ from handful.data.document import Document
 from handful.data.formats.annotation import CharacterSpan, annotate
 from handful.data.formats.entity_values import EntityValues
 from handful.data.formats.json_tree import read_json
+from handful.data.formats.patterns import usable_patterns
 from handful.data.formats.tree import Node
 from handful.errors import Problem, ProblemLog, listed
 from handful.types import Utterance
@@ -52,7 +53,9 @@ def read(path: Path) -> Document:
     for item in _section(root, "regex_entities"):
         with log.at(item.place):
             name = item.need("name").text("an entity's name")
-            regexes[name] = (*regexes.get(name, ()), item.need("regexPattern").text("a regular expression"))
+            patterns = usable_patterns([item.need("regexPattern")], warnings)
+            if patterns:
+                regexes[name] = (*regexes.get(name, ()), *patterns)
             warnings += item.unknown_key_warnings({"name", "regexPattern", "roles"})
     log.raise_if_any()
     if not utterances:

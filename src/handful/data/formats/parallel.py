@@ -37,7 +37,9 @@ def read(path: Path, *, repair: bool = False) -> Document:
             continue
         with log.at(place):
             utterances.append(
-                tagged_utterance(_columns(word_line), _columns(tag_line), label.strip(), place=place, repaired=repaired)
+                tagged_utterance(
+                    _columns(word_line), _columns(tag_line), label.strip(), places=[place], repaired=repaired
+                )
             )
     log.raise_if_any()
     return Document(tuple(utterances), warnings=tuple(repaired or ()))

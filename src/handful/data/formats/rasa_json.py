@@ -7,6 +7,7 @@ from pathlib import Path
 from handful.data.document import Document
 from handful.data.formats.annotation import CharacterSpan, annotate
 from handful.data.formats.json_tree import read_json
+from handful.data.formats.patterns import usable_patterns
 from handful.data.formats.tree import Node
 from handful.errors import Problem, ProblemLog
 from handful.types import Utterance
@@ -39,7 +40,12 @@ def read(path: Path) -> Document:
         for item in _items(data, section):
             with log.at(item.place):
                 name = item.need(name_key).text()
-                found[name] = (*found.get(name, ()), *_texts(item.need(values_key), section))
+                warnings += item.unknown_key_warnings({name_key, values_key})
+                values = _texts(item.need(values_key), section, warnings)
+                if values:
+                    found[name] = (*found.get(name, ()), *values)
+                else:
+                    warnings.append(Problem(item.place, f"'{name}' has no {values_key} that can be used"))
     log.raise_if_any()
     if not utterances:
         data.fail("found no examples, expected at least one in 'common_examples'")
@@ -74,9 +80,9 @@ def _items(data: Node, section: str) -> list[Node]:
     return found.items() if found else []
 
 
-def _texts(node: Node, section: str) -> list[str]:
+def _texts(node: Node, section: str, warnings: list[Problem]) -> list[str]:
     if section == "regex_features":
-        return [node.text("a regular expression")]
+        return usable_patterns([node], warnings)
     if isinstance(node.value, str):
         node.fail(f"found {node.value!r}, expected a list of values: tables in other files are not read")
     return [child.text() for child in node.items()]

@@ -22,6 +22,7 @@ import yaml
 from handful.data.document import Document
 from handful.data.formats.files import write_text
 from handful.data.formats.markup import parse_example, write_example
+from handful.data.formats.patterns import check_pattern
 from handful.data.formats.tree import Node
 from handful.data.formats.yaml_tree import read_yaml
 from handful.errors import Place, Problem, ProblemLog
@@ -97,8 +98,8 @@ def _read_item(item: Node, draft: _Draft) -> None:
     if not examples:
         item.fail(f"the {kind} '{name}' has no examples")
     if kind == "intent":
-        if metadata is not None:
-            draft.intent_metadata[name] = metadata.plain()
+        if metadata is not None and draft.intent_metadata.setdefault(name, metadata.plain()) != metadata.plain():
+            metadata.fail(f"the intent '{name}' has other metadata before; expected one for each intent")
         for example in examples:
             with draft.log.at(example.place):
                 utterance = parse_example(example.text, name)
@@ -112,15 +113,8 @@ def _read_item(item: Node, draft: _Draft) -> None:
     for example in examples:
         with draft.log.at(example.place):
             if kind == "regex":
-                _check_regex(example.text)
+                check_pattern(example.text)
             target[name] = (*target.get(name, ()), example.text)
-
-
-def _check_regex(pattern: str) -> None:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +140,10 @@ def _examples(node: Node, draft: _Draft) -> Iterator[_Example]:
         line_number = (node.place.line or 0) + (offset + 1 if node.block else 0)
         place = Place(node.source.path, line_number)
         stripped = line.strip()
-        if not stripped.startswith("-"):
-            draft.log.add(place, f"found {stripped[:60]!r}, expected a line that starts with '- '")
-        elif not stripped[1:].strip():
+        if stripped == "-":
             draft.log.add(place, "found an empty example, expected text behind '- '")
+        elif not stripped.startswith(("- ", "-\t")):
+            draft.log.add(place, f"found {stripped[:60]!r}, expected a line that starts with a dash and a space, '- '")
         else:
             yield _Example(place, stripped[1:].strip())
 

@@ -2,7 +2,7 @@
 
 `slots` is one string, tags separated by ", ". Its defects, kept as they are: "F" tags fill some rows up to another
 tokeniser's length (dropped here); TOP has bare labels without B-/I- (a run of one label is read as one span) and
-has lost the first two letters of every slot's name; in some rows the tags are shifted against the words; one row
+has lost the first two letters of every slot's name (a slot of two letters has none left); in some rows the tags are shifted against the words; one row
 has a tag too few (read as O).
 """
 
@@ -36,7 +36,8 @@ def read(path: Path) -> Document:
 
 def _utterance(row: Node, place: Place, warnings: list[Problem]) -> Utterance:
     words = row.need("text_u").text().split()
-    tags = [tag for tag in row.need("slots").text("tags separated by ', '").split(", ") if tag != _FILLER]
+    tags = [tag.strip() for tag in row.need("slots").text("tags separated by ', '").split(", ")]
+    tags = [tag for tag in tags if tag != _FILLER]
     tags = [tag if tag == OUTSIDE or tag.startswith(("B-", "I-")) else f"I-{tag}" for tag in tags]
     if all(not tag.startswith("B-") for tag in tags):  # TOP: bare labels
         tags = list(mended(tags))
@@ -44,4 +45,4 @@ def _utterance(row: Node, place: Place, warnings: list[Problem]) -> Utterance:
         warnings.append(Problem(place, f"{len(words)} words and {len(tags)} tags: the rest is read as {OUTSIDE}"))
         tags += [OUTSIDE] * (len(words) - len(tags))
     intent = row.need("intent").text("an intent's name")
-    return tagged_utterance(words, tags, intent, place=place, repaired=warnings)
+    return tagged_utterance(words, tags, intent, places=[place], repaired=warnings)

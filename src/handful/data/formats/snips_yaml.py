@@ -103,6 +103,9 @@ def _read_intent(root: Node, name: str, draft: _Draft) -> None:
             draft.utterances.append(assembled(chunks, name))
     for chunk in named:
         if chunk.slot is not None:  # Snips's own rule: a slot that nobody gives an entity is its own
+            if (name, chunk.slot) not in draft.slot_entities.found:
+                told = f"the slot '{chunk.slot}' has no entity; it is taken to be '{chunk.slot}' ([slot:entity](words))"
+                draft.warnings.append(Problem(root.place, told))
             draft.slot_entities.found.setdefault((name, chunk.slot), chunk.slot)
 
 

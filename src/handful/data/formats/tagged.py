@@ -6,25 +6,34 @@ from collections.abc import Sequence
 
 from handful.data.bio import illegal_positions, mended, slots_of, split_tag, tags_of
 from handful.data.document import Document
-from handful.errors import Place, Problem
+from handful.errors import Place, Problem, ProblemLog
 from handful.types import Utterance
 
 
 def tagged_utterance(
-    words: Sequence[str], tags: Sequence[str], intent: str, *, place: Place, repaired: list[Problem] | None
+    words: Sequence[str], tags: Sequence[str], intent: str, *, places: Sequence[Place], repaired: list[Problem] | None
 ) -> Utterance:
-    """Illegal tags are a ValueError, unless `repaired` is a list: then they are mended and listed there."""
+    """Illegal tags are errors, unless `repaired` is a list: then they are mended and listed there.
+
+    `places` are those of the words, where each has its own line; else a single one.
+    """
     if len(words) != len(tags):
         raise ValueError(f"found {len(words)} words and {len(tags)} tags, expected one tag a word")
-    for tag in tags:
-        split_tag(tag)
+    where = [places[index if len(places) == len(words) else 0] for index in range(len(words))]
+    log = ProblemLog()
+    for place, tag in zip(where, tags, strict=True):
+        with log.at(place):
+            split_tag(tag)
+    log.raise_if_any()
     for index in illegal_positions(tags):
         before = tags[index - 1] if index else "nothing"
         label = split_tag(tags[index])[1]
         told = f"the tag '{tags[index]}' of word {index + 1} ('{words[index]}') follows {before}"
         if repaired is None:
-            raise ValueError(f"{told}, expected B-{label} or I-{label} before it (--repair mends this)")
-        repaired.append(Problem(place, f"{told}: mended to 'B-{label}'"))
+            log.add(where[index], f"{told}, expected B-{label} or I-{label} before it (--repair mends this)")
+        else:
+            repaired.append(Problem(where[index], f"{told}: mended to 'B-{label}'"))
+    log.raise_if_any()
     return Utterance.from_words(words, intent, slots_of(mended(tags)))
 
 

@@ -64,6 +64,8 @@ class Node:
             self.expected(what)
         if not found.strip():
             self.fail(f"found empty text, expected {what}")
+        if any("\ud800" <= character <= "\udfff" for character in found):
+            self.fail(f"found half a character (a lone surrogate) in {found!r}, expected whole ones")
         return found
 
     def integer(self, what: str = "a whole number") -> int:
@@ -91,12 +93,14 @@ class Node:
             Problem(child.place, f"the key '{child.pointer[-1]}' is not used") for child in self.unknown_keys(known)
         ]
 
-    def plain(self) -> Any:
+    def plain(self, deepest: int = 50) -> Any:
         """The value as ordinary Python data (metadata is kept, not understood)."""
+        if deepest == 0:
+            self.fail("nested too deeply to be kept")
         if isinstance(self.value, dict):
-            return {key: child.plain() for key, child in self.value.items()}
+            return {key: child.plain(deepest - 1) for key, child in self.value.items()}
         if isinstance(self.value, list):
-            return [child.plain() for child in self.value]
+            return [child.plain(deepest - 1) for child in self.value]
         return self.value
 
 

@@ -11,8 +11,11 @@ from handful.data.formats.files import read_text
 from handful.data.formats.tree import Node, Pointer, Source
 from handful.errors import DataError, Place
 
-_YAML_TAGS = {
-    f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "timestamp", "seq", "map")
+_SCALARS = ("str", "int", "float", "bool", "null", "timestamp")
+_TAGS = {
+    yaml.ScalarNode: {f"tag:yaml.org,2002:{name}" for name in _SCALARS},
+    yaml.SequenceNode: {"tag:yaml.org,2002:seq"},
+    yaml.MappingNode: {"tag:yaml.org,2002:map"},
 }
 
 
@@ -64,7 +67,7 @@ def _yaml_node(
     if node is None:
         return Node(None, source, pointer)
     lines[pointer] = node.start_mark.line + 1
-    if node.tag not in _YAML_TAGS:
+    if node.tag not in _TAGS[type(node)]:
         raise DataError.at(source.place(pointer), f"found the YAML tag {node.tag!r}, expected plain text")
     if isinstance(node, yaml.MappingNode):
         children: dict[str, Node] = {}
@@ -86,8 +89,8 @@ def _yaml_node(
         return Node(written, source, pointer, written)
     try:
         value = loader.construct_object(node)
-    except ValueError:  # for example a number with a stray underscore: what is written is what is meant
-        value = written
+    except (ValueError, LookupError, TypeError, yaml.YAMLError):
+        raise DataError.at(source.place(pointer), f"{written!r} does not fit its YAML tag {node.tag!r}") from None
     return Node(value, source, pointer, written, block=_block_style(node))
 
 
