@@ -25,10 +25,14 @@ def test_readmes_table_is_that_of_the_measured_results(tables):
     assert tables.with_table(readme, tables.table(ROOT / "results" / "prototypes")) == readme
 
 
-def test_the_temperatures_in_force_are_the_measured_best():
+def test_the_settings_in_force_are_the_measured_best():
     from handful.learners.prototypes import PrototypesConfig
 
-    rows = json.loads((ROOT / "results" / "temperature.json").read_text(encoding="utf-8"))["rows"]
-    best_intent = min(rows, key=lambda row: row["intent_log_loss"])["temperature"]
-    best_span = min(rows, key=lambda row: row["span_log_loss"])["temperature"]
-    assert (PrototypesConfig().intent_temperature, PrototypesConfig().slot_temperature) == (best_intent, best_span)
+    record = json.loads((ROOT / "results" / "prototype_settings.json").read_text(encoding="utf-8"))
+    config = PrototypesConfig()
+    assert config.nearest_share == max(record["nearest_share"], key=lambda row: row["slot_f1_strict"])["nearest_share"]
+    by_loss = {
+        loss: min(record["temperature"], key=lambda row, loss=loss: row[loss])["temperature"]
+        for loss in ("intent_log_loss", "span_log_loss")
+    }
+    assert by_loss == {"intent_log_loss": config.intent_temperature, "span_log_loss": config.slot_temperature}

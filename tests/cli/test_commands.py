@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -132,6 +133,10 @@ def test_check_tells_every_error_at_once(run, bot: Path):
         (["data", "convert", "{bot}", "{tmp}/x.csv"], 2, "the ending names no format"),
         (["data", "convert", "{bot}", "{tmp}/x", "--to", "luis"], 2, "is read but not written"),
         (["demo", "--save", "{bot}"], 1, "already there and was left as it is"),
+        (["evaluate", "--data", "atis", "--json", "{tmp}"], 2, "expected the path of a file"),
+        (["evaluate", "--data", "atis", "--json", "{tmp}/no/x.json"], 2, "expected the path of a file"),
+        (["check", "x" * 300], 1, "File name too long"),
+        (["parse", "{bot}", "caf\udce9"], 2, "found bytes that are no UTF-8"),
         (["pasre", "x"], 2, "No such command"),
         (["parse"], 2, "Missing argument"),
     ],
@@ -199,3 +204,33 @@ def test_data_get_refuses_a_mirror_that_is_no_address(run, tmp_path: Path, monke
     ran = run("data", "get", "clinc150", "--data-dir", str(tmp_path))
     assert ran.code == 1
     assert "must begin with http" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("redirect", "code", "told"),
+    [
+        ("check BOT > /dev/full", 1, "No space left on device"),
+        ("check BOT >&-", 0, ""),
+        ("parse BOT <&-", 2, "there is no sentence: stdin is closed"),
+    ],
+)
+def test_closed_and_full_streams(bot: Path, redirect: str, code: int, told: str):
+    command = f'"{sys.executable}" -m handful {redirect.replace("BOT", str(bot))}'
+    ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == code
+    assert told in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_terminal_without_unicode_is_no_reason_to_fail(bot: Path):
+    env = os.environ | {"PYTHONIOENCODING": "ascii"}
+    for extra in ([], ["--json"]):
+        command = [sys.executable, "-m", "handful", "parse", str(bot), "fly to Málaga", *extra]
+        ran = subprocess.run(command, capture_output=True, text=True, env=env, timeout=120, check=False)
+        assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["text"] == "fly to Málaga"
+
+
+def test_check_counts_what_was_read_but_is_not_used(run, bot: Path):
+    bot.write_text(bot.read_text() + "stories: []\n")
+    assert "1 to look at" in run("check", str(bot)).out

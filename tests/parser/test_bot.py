@@ -7,6 +7,7 @@ from handful.data.document import Document
 from handful.parser.bot import Bot, load_bot, starter_bot, starter_text
 from handful.parser.check import findings
 from handful.types import Slot, Utterance
+from handful.words import split_words
 
 
 def test_the_starter_bot_is_worth_starting_from():
@@ -68,3 +69,8 @@ def test_one_intent_and_differing_slots_are_told():
     told = "\n".join(findings(Bot("x", Document(tuple(same)))))
     assert "there is one intent, 'fly'" in told
     assert "the same text with different slots in 'fly'" in told
+
+
+def test_brackets_the_wrong_way_round_are_told():
+    utterance = Utterance("to city:snips/city", split_words("to city:snips/city"), "fly", (Slot("Boston", 1, 6),))
+    assert any("are the brackets the other way round?" in told for told in findings(Bot("x", Document((utterance,)))))

@@ -24,8 +24,8 @@ from handful.types import Prediction, RankedIntent, Slot, Utterance, Words
 class PrototypesConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    # How far apart two distances must be to matter. Confidences depend on it, choices do not; benchmarks/
-    # temperature.py shows how these were chosen, on train and dev intents only.
+    # How far apart two distances must be to matter. Confidences depend on it, choices do not. All three settings
+    # were chosen on train and dev intents by benchmarks/prototype_settings.py.
     intent_temperature: float = Field(default=0.3, gt=0)
     slot_temperature: float = Field(default=0.4, gt=0)
     # Of a word's distance from a tag, the part that is the nearest word's; 0 is prototypes alone.

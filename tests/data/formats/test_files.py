@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -58,3 +60,21 @@ def test_a_target_that_cannot_be_written_is_told(tmp_path: Path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(HandfulError, match="cannot be written"):
         write_text(tmp_path / "file" / "below", "text")
+
+
+def test_a_link_stays_a_link_and_what_it_points_to_is_written(tmp_path: Path):
+    real, link = tmp_path / "real.txt", tmp_path / "link.txt"
+    real.write_text("old\n")
+    link.symlink_to(real)
+    write_text(link, "new\n")
+    assert link.is_symlink()
+    assert real.read_text() == "new\n"
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path: Path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for target in (pipe, tmp_path):
+        with pytest.raises(HandfulError, match="found a folder or a device"):
+            write_text(target, "text")
+    assert stat.S_ISFIFO(pipe.stat().st_mode)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from handful.data.document import Document
@@ -105,3 +107,18 @@ def test_a_large_file_names_its_last_line(written, refusal):
     good = ",\n".join(['{"text": "good night", "intent": "goodbye"}'] * 3000)
     message = refusal(read, written("data.json", example(f'{good},\n{{"text": "good night"}}')))
     assert "data.json:3002: $.rasa_nlu_data.common_examples[3000]: the key 'intent' is missing" in message
+
+
+def test_patterns_python_cannot_read_and_empty_lists_are_listed_and_left_out(written):
+    data = {
+        "common_examples": [{"text": "hi", "intent": "greet"}],
+        "regex_features": [{"name": "zip", "pattern": "(\\d{5"}, {"name": "ok", "pattern": "a+"}],
+        "entity_synonyms": [{"value": "NYC", "synonyms": [], "note": "x"}],
+    }
+    found = read(written("x.json", json.dumps({"rasa_nlu_data": data})))
+    assert found.regexes == {"ok": ("a+",)}
+    assert found.synonyms == {}
+    told = "\n".join(str(problem) for problem in found.warnings)
+    assert "is not a regular expression" in told
+    assert "'NYC' has no synonyms that can be used" in told
+    assert "the key 'note' is not used" in told

@@ -131,3 +131,10 @@ def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path):
     with pytest.raises(DataError) as caught:
         read(tmp_path, with_examples("- [a](", "- fine", "- b]") + "  extra: 1\n")
     assert [problem.place.line for problem in caught.value.problems] == [7, 4, 6]
+
+
+def test_one_intent_in_two_places_is_joined_but_has_one_metadata(tmp_path: Path):
+    twice = "nlu:\n" + "- intent: a\n  metadata: {{x: {}}}\n  examples: |\n    - hi {}\n" * 2
+    assert len(read(tmp_path, twice.format(1, "you", 1, "there")).utterances) == 2
+    with pytest.raises(DataError, match=r"bot\.yml:7: the intent 'a' has other metadata before"):
+        read(tmp_path, twice.format(1, "you", 2, "there"))

@@ -33,6 +33,18 @@ def test_missing_tags_are_read_as_o_and_told(tmp_path: Path):
     assert "3 words and 2 tags" in str(found.warnings[0])
 
 
+@pytest.mark.parametrize("tags", ["B-x, S-city", "B-x, city"])
+def test_tags_of_no_known_kind_are_an_error(tmp_path: Path, tags: str):
+    with pytest.raises(DataError, match="expected O, B-label or I-label"):
+        read(tmp_path, "in Oslo", tags)
+
+
+def test_an_i_that_continues_nothing_is_mended_and_listed(tmp_path: Path):
+    found = read(tmp_path, "in Oslo", "O, I-city")
+    assert found.utterances[0].slots == (Slot("city", 1, 2),)
+    assert "mended to 'B-city'" in str(found.warnings[0])
+
+
 def test_too_many_tags_are_an_error(tmp_path: Path):
     with pytest.raises(DataError, match=r"test\.json:1: found 1 words and 2 tags"):
         read(tmp_path, "rain", "O, O")

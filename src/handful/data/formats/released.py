@@ -2,8 +2,8 @@
 
 `slots` is one string, tags separated by ", ". Its defects, kept as they are: "F" tags fill some rows up to another
 tokeniser's length (dropped here); TOP has bare labels without B-/I- (a run of one label is read as one span) and
-has lost the first two letters of every slot's name (a slot of two letters has none left); in some rows the tags are shifted against the words; one row
-has a tag too few (read as O).
+has lost the first two letters of every slot's name (a slot of two letters has none left); in some rows the tags are
+shifted against the words; one row has a tag too few (read as O).
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ def _utterance(row: Node, place: Place, warnings: list[Problem]) -> Utterance:
     words = row.need("text_u").text().split()
     tags = [tag.strip() for tag in row.need("slots").text("tags separated by ', '").split(", ")]
     tags = [tag for tag in tags if tag != _FILLER]
-    tags = [tag if tag == OUTSIDE or tag.startswith(("B-", "I-")) else f"I-{tag}" for tag in tags]
-    if all(not tag.startswith("B-") for tag in tags):  # TOP: bare labels
-        tags = list(mended(tags))
+    if not any(tag.startswith(("B-", "I-")) for tag in tags):  # TOP: bare labels
+        tags = list(mended([tag if tag == OUTSIDE else f"I-{tag}" for tag in tags]))
     if len(tags) < len(words):
         warnings.append(Problem(place, f"{len(words)} words and {len(tags)} tags: the rest is read as {OUTSIDE}"))
         tags += [OUTSIDE] * (len(words) - len(tags))
