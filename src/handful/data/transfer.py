@@ -130,4 +130,4 @@ def _read(response: HTTPResponse, most: int) -> bytes:
 def _reason(error: object) -> str:
     if isinstance(error, TimeoutError):
         return "the server did not answer in time"
-    return str(error) or type(error).__name__
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
