@@ -13,7 +13,7 @@ from collections.abc import Sequence, Set
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from handful.data.bio import OUTSIDE, slots_of, tags_of
+from handful.data.bio import OUTSIDE, slots_of, utterance_tags
 from handful.encoders.encoding import Encoder
 from handful.errors import ConfigError
 from handful.model.decode import best_sequence, candidate_columns, legal_starts, legal_steps, marginals
@@ -53,7 +53,7 @@ class AdaptedPrototypes:
         numbers = {intent: number for number, intent in enumerate(self._intents)}
         self._intent_prototypes = class_means(sentences, [numbers[u.intent] for u in support], len(self._intents))
 
-        tags = [tag for utterance in support for tag in tags_of(utterance.slots, len(utterance.words))]
+        tags = [tag for utterance in support for tag in utterance_tags(utterance)]
         self._tags = sorted(set(tags))
         columns = {tag: column for column, tag in enumerate(self._tags)}
         words = unit(np.concatenate([encoding.words for encoding in encodings]))
