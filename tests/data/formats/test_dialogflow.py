@@ -162,14 +162,18 @@ COURT = '{"text": "court", "alias": "what", "meta": "@court"}'
             "a_usersays_en.json:2:",
             ["cuts the word 'courts' (characters 0 to 6)"],
         ),
-        (
-            phrase(COURT, '{"text": " "}', COURT.replace("@court", "@hall")),
-            "a_usersays_en.json:2:",
-            ["data[2]", "the slot 'what' with the entity 'hall', expected 'court'"],
-        ),
     ],
 )
 def test_a_broken_file_is_refused_with_its_place(written, refusal, content, place, words):
     message = refusal(read, written("a_usersays_en.json", content))
     for expected in (place, *words):
         assert expected in message
+
+
+def test_a_parameter_of_two_types_keeps_the_first_and_says_so(written):
+    content = phrase(COURT, '{"text": " "}', COURT.replace("@court", "@hall"))
+    found = read(written("a_usersays_en.json", content))
+    assert list(found.slot_entities.values()) == ["court"]
+    assert "a_usersays_en.json:2: $[0].data[2]: the parameter 'what' is of the type 'hall' here" in str(
+        found.warnings[-1]
+    )

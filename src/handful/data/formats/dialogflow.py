@@ -93,7 +93,14 @@ def _chunk(node: Node, intent: str, draft: _Draft) -> Chunk:
     chunk = read_chunk(node, "alias", "meta")
     if chunk.slot is not None and chunk.entity is not None:
         # '@city' is the entity whose values stand in city_entries_en.json.
-        draft.slot_entities.add(node, intent, chunk.slot, chunk.entity.removeprefix("@"))
+        # Exports of edited agents hold old types beside new ones: said, not refused.
+        entity = chunk.entity.removeprefix("@")
+        known = draft.slot_entities.found.setdefault((intent, chunk.slot), entity)
+        if known != entity:
+            told = (
+                f"the parameter '{chunk.slot}' is of the type '{entity}' here and '{known}' before: the first is kept"
+            )
+            draft.warnings.append(Problem(node.place, told))
     return chunk
 
 
