@@ -99,7 +99,7 @@ def test_data_list_stats_and_check(run):
     assert "ground_service" in stats
     checked = run("data", "check", "fb_multilingual_en")
     assert checked.code == 0
-    assert "3 tags mended" in checked.out
+    assert "3 defects mended" in checked.out
     assert "train/seq.out:1307" in checked.err
 
 

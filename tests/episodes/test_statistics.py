@@ -18,7 +18,7 @@ from handful.episodes import shape
 from handful.episodes.sampler import EpisodeSampler
 from handful.episodes.statistics import episode_statistics
 from handful.training.ceilings import label_ceiling, tag_ceiling
-from handful.types import Episode
+from handful.types import Episode, Slot, Utterance
 
 SEED = 279
 # corpus, U_max: mean N, Σ k_c, one-shot classes %, unseen-tag words %, ceiling by tags, ceiling by slot types
@@ -76,3 +76,23 @@ def test_the_expected_support_is_within_the_noise_of_the_protocol(key: tuple[str
         totals.append(sum(shape.support_shots(sizes, shares, support, k_q)))
     standard_error = np.std(totals) / np.sqrt(1500)
     assert np.mean(totals) == pytest.approx(PROTOCOL[key][1], abs=2.5 * standard_error + 0.05)
+
+
+def test_a_worked_case():
+    """Two episodes of three intents, counted by hand."""
+
+    def said(text: str, intent: str, *slots: Slot) -> Utterance:
+        return Utterance.from_words(text.split(), intent, slots)
+
+    support = (
+        said("to rome", "a", Slot("x", 1, 2)),
+        said("to oslo", "a", Slot("x", 1, 2)),
+        said("hi", "b"),
+        said("no", "c"),
+    )
+    query = (said("to new york", "a", Slot("x", 1, 3)), said("hi", "b"), said("never", "c"))
+    found = episode_statistics([Episode(support, query, 0, 0), Episode(support[1:], query, 0, 1)])
+    assert (found.episodes, found.classes, found.support, found.query_shots) == (2, 3, 3.5, 1)
+    assert found.one_shot_share == pytest.approx((2 / 3 + 1) / 2)
+    assert found.unseen_tag_share == 0.5, "B-x was seen, I-x was not"
+    assert found.repeated_share == pytest.approx(1 / 3)

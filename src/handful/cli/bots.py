@@ -97,12 +97,13 @@ def check(bot: BotPath, format_name: FormatName = None) -> None:
 
     loaded = load_bot(bot, format_name)
     warn(loaded.document.warnings)
-    found = [*loaded.document.warnings, *findings(loaded)]
-    warn(f"{bot}: {finding}" for finding in findings(loaded))
+    odd = findings(loaded)
+    warn(f"{bot}: {finding}" for finding in odd)
+    found = len(loaded.document.warnings) + len(odd)
     utterances = loaded.document.utterances
     out.print(
         f"{bot}: {len(loaded.intents)} intents, {len(loaded.slots)} slots, {len(utterances)} examples; "
-        f"{'nothing odd' if not found else f'{len(found)} to look at'}"
+        f"{f'{found} to look at' if found else 'nothing odd'}"
     )
 
 

@@ -129,7 +129,7 @@ def check(what: NameOrPath, data_dir: DataDir = None, format_name: FormatName = 
             raise HandfulError("\n".join(f"{directory}/{fault}" for fault in faults))
     warn(corpus.mended)
     sizes = ", ".join(f"{split} {len(part):,}" for split, part in corpus.splits.items())
-    out.print(f"{what}: {sizes}; {len(corpus.mended)} tags mended")
+    out.print(f"{what}: {sizes}; {len(corpus.mended)} defects mended")
 
 
 @app.command("convert")

@@ -174,6 +174,7 @@ def _print_statistics(drawn: list[Episode]) -> None:
         ("queries an intent (k_q)", f"{found['query_shots']:.2f}"),
         ("intents with one shot", f"{found['one_shot_share']:.1%}"),
         ("query slot words whose tag the support lacks", f"{found['unseen_tag_share']:.1%}"),
+        ("queries that equal a support utterance", f"{found['repeated_share']:.1%}"),
         ("strict F1 of the gold, unseen tags set to O", f"{interval([tag_ceiling(e) for e in drawn]).mean:.1%}"),
         (
             "strict F1 of the gold, unseen slots set to O",
