@@ -22,6 +22,10 @@ class CheckpointError(HandfulError):
     """Weights that are missing, damaged or not the ones they claim to be."""
 
 
+class TrainingError(HandfulError):
+    """A run that cannot go on."""
+
+
 class DownloadError(HandfulError):
     """A data set that could not be fetched whole."""
 

@@ -1,4 +1,4 @@
-"""Where things lie: HANDFUL_DATA for data sets, HANDFUL_CACHE for what can be made again."""
+"""Where things lie: HANDFUL_DATA (data sets), HANDFUL_WEIGHTS (encoders), HANDFUL_CACHE (what can be made again)."""
 
 from __future__ import annotations
 
@@ -22,3 +22,9 @@ def data_dir(given: Path | None = None) -> Path:
     if chosen := os.environ.get("HANDFUL_DATA"):
         return Path(chosen).expanduser()
     return cache_dir() / "data"
+
+
+def weights_dir() -> Path | None:
+    """HANDFUL_WEIGHTS, a folder of encoders by name; there is no other."""
+    chosen = os.environ.get("HANDFUL_WEIGHTS")
+    return Path(chosen).expanduser() if chosen else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 from handful.errors import listed
@@ -44,7 +45,8 @@ class Slot:
     def __post_init__(self) -> None:
         _check_name(self.label, "a slot")
         for text in (self.value, self.role, self.group):
-            _check_text(text or "")
+            if text is not None:
+                _check_text(text)
         if self.start < 0 or self.end <= self.start:
             raise ValueError(f"slot '{self.label}': words {self.start} to {self.end} are not a span")
 
@@ -158,8 +160,12 @@ class Prediction:
         return self.ranking[0].confidence
 
 
+@lru_cache(maxsize=4096)
 def _check_name(name: str, what: str) -> None:
-    """Names are compared, listed and written on lines: what cannot be seen would make two of one."""
+    """Names are compared, listed and written on lines: what cannot be seen would make two of one.
+
+    A few names stand in thousands of predictions, so a good one is looked at once.
+    """
     _check_text(name)
     if not name.strip():
         raise ValueError(f"{what} needs a name, found {name!r}")

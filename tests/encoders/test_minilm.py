@@ -47,7 +47,7 @@ def test_a_verified_file_is_not_hashed_again_until_it_changes(weights: Path, mon
 def test_a_damaged_note_is_no_proof(weights: Path):
     expected = hashlib.sha256(b"weights").hexdigest()
     verify_once(weights, expected)
-    (note,) = (cache_dir() / "verified").iterdir()
+    (note,) = (cache_dir() / "sums").iterdir()
     note.write_text("{")
     weights.write_bytes(b"Weights")
     with pytest.raises(CheckpointError):

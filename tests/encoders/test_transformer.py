@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handful.encoders.memory import RememberingEncoder
-from handful.encoders.transformer import TransformerEncoder, split_windows
+from handful.encoders.pieces import split_windows
+from handful.encoders.transformer import TransformerEncoder
 from handful.errors import CheckpointError, HandfulError
 
 LEXICON = ["fly", "to", "Boston", "rome", "now", "a", "ab", "!", "xyz", "\u200d"]

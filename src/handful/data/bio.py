@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from handful.types import Slot, Utterance
 
 OUTSIDE = "O"
 
 
+@lru_cache(maxsize=4096)
 def split_tag(tag: str) -> tuple[str, str]:
     """'B-city' -> ('B', 'city'); 'O' -> ('O', '')."""
     if tag == OUTSIDE:

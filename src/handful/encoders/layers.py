@@ -1,0 +1,154 @@
+"""A BERT-like encoder cut in two: embeddings and the first layers are frozen, the layers above are trained.
+
+The frozen part always runs in eval mode, so its output for a sentence is the same every time and can be kept.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from handful.encoders.digests import sha256_once
+from handful.encoders.encoding import Array
+from handful.encoders.features import WordMaker
+from handful.encoders.pieces import Layout, PieceReader, layouts, like_lengths
+from handful.encoders.transformer import LoadedTransformer, last_hidden, load_transformer
+from handful.errors import CheckpointError, ConfigError
+from handful.types import Words
+
+# Where sentences of an episode are split into batches: less padding against fewer, larger products.
+_TRAINED_PIECES_A_BATCH = 512
+_KEPT_LAYOUTS = 100_000
+_PROBE: Words = ("a", "few", "words", "to", "try")
+
+
+class FrozenLayers:
+    """Embeddings and the first k layers: a sentence -> the hidden states of its pieces, window after window, [P, d]."""
+
+    def __init__(self, loaded: LoadedTransformer, name: str) -> None:
+        self._loaded = loaded
+        self.name = name
+
+    def compute(self, sentences: Sequence[Words]) -> list[Array]:
+        windows = self._loaded.reader.windows(sentences)
+        hidden = iter(last_hidden(self._loaded, windows))
+        found = layouts(windows, len(sentences))
+        return [np.concatenate([next(hidden) for _ in layout.windows]) for layout in found]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    states: Tensor  # [B, T, d]
+    mask: Tensor | None  # [B, 1, 1, T], nought or -inf
+    present: Tensor  # [B, T], which pieces are no padding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    batches: tuple[Batch, ...]
+    words: Tensor  # of each word, the row of its first piece among the batches' present pieces, [W]
+
+
+class TrainedLayers(WordMaker):
+    """The layers above the frozen ones; a word is its first piece, as in the authors' code."""
+
+    def __init__(self, layers: nn.ModuleList, reader: PieceReader, width: int, dropout: float) -> None:
+        super().__init__(width)
+        self.layers = layers
+        for part in layers.modules():
+            if isinstance(part, nn.Dropout):
+                part.p = dropout
+        self._reader = reader
+        self._layouts: OrderedDict[Words, Layout] = OrderedDict()
+
+    def forward(self, sentences: Sequence[Words], features: Sequence[Array]) -> Tensor:
+        """[P, d] a sentence -> [W, d]."""
+        return self.raised(self.planned(sentences, features))
+
+    def planned(self, sentences: Sequence[Words], features: Sequence[Array]) -> Plan:
+        """The windows of all sentences in batches of like lengths."""
+        found = self._layout(sentences)
+        lengths = [length for layout in found for length in layout.lengths]
+        starts = np.cumsum(lengths) - lengths
+        # One row of zeros at the end is what padding reads.
+        hidden = torch.as_tensor(np.concatenate([*features, np.zeros((1, self.width), dtype=np.float32)]))
+        batches, places = [], []
+        for batch in like_lengths(lengths, _TRAINED_PIECES_A_BATCH):
+            own = torch.tensor([lengths[row] for row in batch])
+            steps = torch.arange(int(own.max()))
+            present = steps < own[:, None]
+            rows = torch.where(present, torch.as_tensor(starts[batch])[:, None] + steps, len(hidden) - 1)
+            # Added to the attention's scores; without padding there is nothing to add, and a faster way.
+            mask = None if bool(present.all()) else torch.where(present, 0.0, -torch.inf)[:, None, None, :]
+            batches.append(Batch(hidden[rows], mask, present))
+            places.append(rows[present])
+        totals = [sum(layout.lengths) for layout in found]
+        firsts = np.cumsum(totals) - totals
+        rows = [layout.word_rows + first for layout, first in zip(found, firsts, strict=True)]
+        order = torch.argsort(torch.cat(places))
+        return Plan(tuple(batches), order[torch.as_tensor(np.concatenate(rows))])
+
+    def raised(self, plan: Plan) -> Tensor:
+        """The layers over all batches, and of what comes out each word's first piece. [W, d]."""
+        outputs = []
+        for batch in plan.batches:
+            states = batch.states
+            for layer in self.layers:
+                states = layer(states, batch.mask)
+            outputs.append(states[batch.present])
+        return torch.cat(outputs)[plan.words]
+
+    def _layout(self, sentences: Sequence[Words]) -> list[Layout]:
+        """Pieces of a sentence are the same every time, too."""
+        new = [words for words in dict.fromkeys(sentences) if words not in self._layouts]
+        if new:
+            self._layouts |= zip(new, layouts(self._reader.windows(new), len(new)), strict=True)
+        found = [self._layouts[words] for words in sentences]
+        while len(self._layouts) > _KEPT_LAYOUTS:
+            self._layouts.popitem(last=False)
+        return found
+
+
+def cut_transformer(folder: Path, frozen_layers: int | None, dropout: float) -> tuple[FrozenLayers, TrainedLayers]:
+    """The two parts of the model in `folder`; half of its layers are frozen where no number is given."""
+    loaded = load_transformer(folder)
+    stack = getattr(loaded.model, "encoder", None)
+    layers = getattr(stack, "layer", None)
+    if stack is None or not isinstance(layers, nn.ModuleList):
+        kind = type(loaded.model).__name__
+        raise CheckpointError(
+            f"{folder}: found a {kind}, expected a model with encoder.layer, as BERT and RoBERTa have"
+        )
+    frozen = len(layers) // 2 if frozen_layers is None else frozen_layers
+    if not 0 <= frozen <= len(layers):
+        raise ConfigError(f"frozen_layers is {frozen}, but {folder.name} has {len(layers)} layers")
+    windows = loaded.reader.windows([_PROBE])
+    whole = last_hidden(loaded, windows)
+    above = nn.ModuleList(layers[frozen:])
+    stack.layer = nn.ModuleList(layers[:frozen])
+    for weight in loaded.model.parameters():
+        weight.requires_grad_(False)
+    weights = sha256_once(folder / "model.safetensors")
+    name = f"transformer {weights} {sha256_once(folder / 'tokenizer.json')} layers {frozen}"
+    width = int(loaded.model.config.hidden_size)
+    parts = FrozenLayers(loaded, name), TrainedLayers(above, loaded.reader, width, dropout)
+    if not _same_as_whole(*parts, layouts(windows, 1)[0], whole):
+        kind = type(loaded.model).__name__
+        raise CheckpointError(f"{folder}: a {kind} cannot be cut into layers: its layers need more than hidden states")
+    return parts
+
+
+def _same_as_whole(frozen: FrozenLayers, trained: TrainedLayers, layout: Layout, whole: Sequence[Array]) -> bool:
+    """Some models' layers share more than their input (relative positions, say); a sentence shows it."""
+    try:
+        with torch.inference_mode():
+            found = trained.eval()([_PROBE], frozen.compute([_PROBE])).cpu().numpy()
+    except (TypeError, ValueError, RuntimeError, AttributeError):
+        return False
+    return bool(np.allclose(found, np.concatenate(whole)[layout.word_rows], atol=1e-3))
