@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from handful.model.prototypes import class_means, log_probabilities, squared_distances, unit
+from handful.model.prototypes import class_means, log_probabilities, membership, squared_distances, unit
 from oracles import prototypes as oracle
 
 
@@ -14,7 +14,7 @@ def vectors() -> np.ndarray:
 
 def test_prototypes_are_means_of_their_classes(vectors: np.ndarray):
     classes = [0, 1, 0, 2, 1, 0, 2]
-    found = class_means(vectors, classes, 3)
+    found = class_means(vectors, membership(classes, 3))
     for number in range(3):
         members = [vectors[i].tolist() for i, c in enumerate(classes) if c == number]
         assert found[number] == pytest.approx(oracle.mean(members), abs=1e-6)
@@ -22,7 +22,7 @@ def test_prototypes_are_means_of_their_classes(vectors: np.ndarray):
 
 def test_a_class_without_examples_is_refused(vectors: np.ndarray):
     with pytest.raises(ValueError, match="without examples"):
-        class_means(vectors, [0] * 7, 2)
+        membership([0] * 7, 2)
 
 
 def test_distances_and_probabilities_are_those_of_equation_6(vectors: np.ndarray):

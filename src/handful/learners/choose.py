@@ -1,17 +1,22 @@
-"""Learners by name, for the command line and the parser: both offer the same ones."""
+"""Learners by name or by their settings, for the command line, the parser and training."""
 
 from __future__ import annotations
 
-from typing import Literal, assert_never, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, assert_never, get_args
 
 from handful.learners.learner import Learner
+
+if TYPE_CHECKING:
+    from handful.encoders.choose import EncoderConfig
+    from handful.learners.explicit_joint import ExplicitJointConfig, ExplicitJointLearner
 
 LearnerName = Literal["prototypes"]
 LEARNERS: tuple[LearnerName, ...] = get_args(LearnerName)
 
 
 def build_learner(name: LearnerName, *, remember: bool = False) -> Learner:
-    """A learner on the default encoder. Torch is imported here, not before.
+    """A learner that needs no training, on the default encoder. Torch is imported here, not before.
 
     `remember` keeps every encoding: right for an evaluation, whose episodes share utterances; a parser would only
     hoard what its users say.
@@ -27,3 +32,30 @@ def build_learner(name: LearnerName, *, remember: bool = False) -> Learner:
             return PrototypeLearner(RememberingEncoder(encoder) if remember else encoder)
         case _:
             assert_never(name)
+
+
+def build_trained(
+    config: ExplicitJointConfig,
+    encoder: EncoderConfig,
+    *,
+    seed: int,
+    cache: Path | None,
+    remember: bool,
+    keep_features: bool = True,
+) -> ExplicitJointLearner:
+    """A learner as training begins with it; `seed` draws the weights that no encoder gives.
+
+    Frozen features are kept in memory, and in the folder `cache` where there is one. `keep_features=False` computes
+    them anew every time: only a benchmark wants that.
+    """
+    import torch
+
+    from handful.encoders.choose import build_encoder
+    from handful.encoders.network import Unkept, WordNetwork
+    from handful.encoders.store import ArrayStore
+    from handful.learners.explicit_joint import ExplicitJointLearner
+
+    frozen, words = build_encoder(encoder, config.dropout)
+    torch.manual_seed(seed)
+    kept = ArrayStore(frozen.name, folder=cache) if keep_features else Unkept()
+    return ExplicitJointLearner(WordNetwork(frozen, words, kept, config.dropout), config, remember=remember)

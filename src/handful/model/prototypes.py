@@ -1,14 +1,22 @@
-"""Prototypes: a class is the mean of its examples, and the nearer one is the likelier one (Eq. 4-6)."""
+"""Prototypes: a class is the mean of its examples, and the nearer one is the likelier one (Eq. 4-6).
+
+Means and distances are written in what numpy arrays and torch tensors have in common: training differentiates the
+very lines that predict.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 Floats = NDArray[np.floating[Any]]
+Vectors = TypeVar("Vectors", "Floats", "Tensor")
 
 
 def unit(vectors: Floats) -> Floats:
@@ -16,22 +24,26 @@ def unit(vectors: Floats) -> Floats:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
 
 
-def class_means(vectors: Floats, classes: Sequence[int], count: int) -> Floats:
-    """Eq. 4-5: p_c = mean of the vectors of class c. [n, d], n class numbers -> [count, d]."""
-    numbers = np.asarray(classes)
-    sums = np.zeros((count, vectors.shape[-1]), dtype=vectors.dtype)
-    np.add.at(sums, numbers, vectors)
-    sizes = np.bincount(numbers, minlength=count)
-    if not sizes.all():
+def class_means(vectors: Vectors, members: Vectors) -> Vectors:
+    """Eq. 4-5: p_c = mean of the vectors of class c. [n, d], membership [c, n] of zeros and ones -> [c, d]."""
+    return (members @ vectors) / members.sum(-1)[:, None]  # pyright: ignore[reportReturnType]
+
+
+def membership(classes: Sequence[int], count: int) -> Floats:
+    """Row c has a one for every example of class c. n class numbers -> [count, n]."""
+    numbers = np.asarray(classes, dtype=np.intp)
+    members = np.zeros((count, len(numbers)), dtype=np.float32)
+    members[numbers, np.arange(len(numbers))] = 1
+    if not members.any(axis=1).all():
         raise ValueError("a class without examples has no prototype")
-    return sums / sizes[:, None].astype(vectors.dtype)
+    return members
 
 
-def squared_distances(vectors: Floats, prototypes: Floats) -> Floats:
+def squared_distances(vectors: Vectors, prototypes: Vectors) -> Vectors:
     """||v - p||² for every pair. [n, d], [c, d] -> [n, c]."""
-    # Of unit-like vectors; the expanded form is exact enough and needs no [n, c, d].
+    # The expanded form needs no [n, c, d]; what rounding makes negative is nought.
     found = (vectors**2).sum(-1)[:, None] - 2 * vectors @ prototypes.T + (prototypes**2).sum(-1)[None, :]
-    return np.maximum(found, 0.0)
+    return found.clip(min=0)  # pyright: ignore[reportReturnType]
 
 
 def log_probabilities(distances: Floats, temperature: float) -> Floats:
