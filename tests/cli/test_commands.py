@@ -21,7 +21,16 @@ print("HEAVY", sorted(heavy))
 """
 
 
-COMMANDS = (["--help"], ["parse", "-h"], ["evaluate", "-h"], ["data", "-h"], ["data", "list"], ["--version"])
+COMMANDS = (
+    ["--help"],
+    ["parse", "-h"],
+    ["evaluate", "-h"],
+    ["train", "-h"],
+    ["sweep", "-h"],
+    ["data", "-h"],
+    ["data", "list"],
+    ["--version"],
+)
 
 
 @pytest.mark.parametrize("words", COMMANDS)
@@ -37,11 +46,12 @@ def test_importing_the_package_imports_nothing_heavy():
 
 
 def test_parse_and_evaluate_take_the_same_learners():
-    from handful.cli import bots, research
+    from handful.cli import bots, evaluate
     from handful.learners.choose import LEARNERS
 
-    for command in (bots.parse, research.evaluate):
-        assert get_args(get_type_hints(command)["learner"]) == LEARNERS
+    assert get_args(get_type_hints(bots.parse)["learner"]) == LEARNERS
+    named_or_none = get_args(get_type_hints(evaluate.evaluate)["learner"])
+    assert [get_args(choice) for choice in named_or_none] == [LEARNERS, ()]
 
 
 def test_parse_shows_intent_slots_and_confidences(run, bot: Path):
@@ -126,7 +136,7 @@ def test_check_tells_every_error_at_once(run, bot: Path):
         (["evaluate", "--data", "snip"], 2, "did you mean 'snips'?"),
         (["evaluate", "--data", "atis", "--data-dir", "{tmp}"], 2, "`handful data get atis`"),
         (["evaluate", "--data", "atis", "--episodes", "0"], 2, "Invalid value for '--episodes'"),
-        (["evaluate"], 2, "Missing option '--data'"),
+        (["evaluate"], 2, "name one with --data"),
         (["data", "stats", "sips"], 1, "did you mean 'snips'?"),
         (["data", "get", "imagenet"], 2, "there is no data set named 'imagenet'"),
         (["data", "convert", "{bot}", "{bot}"], 1, "already there and was left as it is"),

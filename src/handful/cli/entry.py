@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from handful.cli import bots, corpora, research
+from handful.cli import bots, corpora, evaluate, research, train
 from handful.cli.console import err
 from handful.errors import ConfigError, HandfulError
 
@@ -26,7 +26,9 @@ app = typer.Typer(
 app.command("demo")(bots.demo)
 app.command("parse")(bots.parse)
 app.command("check")(bots.check)
-app.command("evaluate")(research.evaluate)
+app.command("train")(train.train)
+app.command("sweep")(train.sweep)
+app.command("evaluate")(evaluate.evaluate)
 app.command("episodes")(research.episodes)
 app.add_typer(corpora.app, name="data")
 

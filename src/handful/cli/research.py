@@ -1,25 +1,19 @@
-"""Commands for researchers: evaluate, episodes."""
+"""What the commands for researchers have in common, and `episodes`."""
 
 from __future__ import annotations
 
-import json
-import sys
-import time
 from collections import Counter, defaultdict
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from handful.cli.bots import LearnerChoice
-from handful.cli.console import err, out, warn
-from handful.errors import ConfigError
+from handful.cli.console import out, warn
 
 if TYPE_CHECKING:
     from handful.data.corpora import Corpus
     from handful.episodes.sampler import EpisodeSampler
-    from handful.training.scoring import EpisodeScore
     from handful.types import Episode, Utterance
 
 DataName = Annotated[str, typer.Option("--data", help="The data set; `handful data list` shows them.")]
@@ -30,56 +24,6 @@ DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Where data sets lie; else HANDFUL_DATA, else the cache.")
 ]
 _SHOWN_QUERIES = 3
-
-
-def evaluate(
-    data: DataName,
-    learner: LearnerChoice = "prototypes",
-    split: SplitName = "test",
-    u_max: UMax = 20,
-    episodes: Annotated[int, typer.Option("--episodes", min=1, help="How many episodes.")] = 100,
-    seed: Seed = 0,
-    json_out: Annotated[Path | None, typer.Option("--json", help="Write the result here; - is stdout.")] = None,
-    data_dir: DataDir = None,
-) -> None:
-    """Score a learner on the paper's episodes, with both scorers."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    if json_out is not None and str(json_out) != "-" and (json_out.is_dir() or not json_out.parent.is_dir()):
-        raise ConfigError(f"{json_out}: found a folder, or no folder to write it to; expected the path of a file")
-    corpus, sampler = _sampler(data, split, u_max, seed, data_dir)
-    # Now, not later: everything a person may have mistyped is known before the encoder is loaded.
-    from handful.encoders import minilm
-    from handful.learners.choose import build_learner
-    from handful.training.evaluate import evaluate as evaluated
-
-    built = build_learner(learner, remember=True)
-    started = time.perf_counter()
-    scores: list[EpisodeScore] = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=err, transient=True) as progress:
-        task = progress.add_task(f"{data} {split}", total=episodes)
-        for event in evaluated(built, sampler.episodes(episodes)):
-            scores.append(event.score)
-            progress.advance(task)
-    record = {
-        "corpus": data,
-        "split": split,
-        "u_max": u_max,
-        "episodes": episodes,
-        "seed": seed,
-        "learner": learner,
-        "encoder": minilm.NAME,
-        "config": built.config.model_dump(),
-        "query_cap": sampler.query_cap,
-        "data_version": corpus.digest(split),
-        "eval_seconds": round(time.perf_counter() - started, 1),
-        **_percentages(scores),
-    }
-    if str(json_out) != "-":
-        _print_scores(record)
-    if json_out is not None:
-        _write_json(record, json_out)
 
 
 def episodes(
@@ -94,7 +38,7 @@ def episodes(
     data_dir: DataDir = None,
 ) -> None:
     """Show the episodes of a split: what a learner is given, and what it is asked."""
-    _, sampler = _sampler(data, split, u_max, seed, data_dir)
+    _, sampler = sampler_of(data, split, u_max, seed, data_dir)
     drawn = sampler.episodes(n, start)
     if stats:
         _print_statistics(list(drawn))
@@ -103,7 +47,7 @@ def episodes(
         _print_episode(episode, show_all)
 
 
-def _sampler(data: str, split: str, u_max: int, seed: int, data_dir: Path | None) -> tuple[Corpus, EpisodeSampler]:
+def sampler_of(data: str, split: str, u_max: int, seed: int, data_dir: Path | None) -> tuple[Corpus, EpisodeSampler]:
     from handful.data.corpora import load_corpus
     from handful.episodes.sampler import EpisodeSampler
     from handful.places import data_dir as chosen_dir
@@ -114,49 +58,6 @@ def _sampler(data: str, split: str, u_max: int, seed: int, data_dir: Path | None
         names = ", ".join(sampler.left_out)
         warn([f"{data} {split}: fewer than two utterances, so never in an episode: {names}"])
     return corpus, sampler
-
-
-def _percentages(scores: list[EpisodeScore]) -> dict[str, Any]:
-    from handful.training.evaluate import summary
-
-    found: dict[str, Any] = {}
-    for metric, value in summary(scores).items():
-        found[metric] = {
-            "mean": round(100 * value.mean, 2),
-            "ci95": None if value.ci95 is None else round(100 * value.ci95, 2),
-            "per_episode": [round(100 * getattr(score, metric), 2) for score in scores],
-        }
-    return found
-
-
-def _write_json(record: dict[str, Any], path: Path) -> None:
-    text = json.dumps(record, ensure_ascii=False)
-    if str(path) == "-":
-        sys.stdout.write(text + "\n")
-        return
-    from handful.data.formats.files import write_text
-
-    write_text(path, text + "\n")
-
-
-def _print_scores(record: dict[str, Any]) -> None:
-    from rich.table import Table
-
-    about = "{learner} on {corpus} {split}, U_max {u_max}, {episodes} episodes, seed {seed}"
-    table = Table(title=about.format(**record), title_justify="left")
-    table.add_column("metric")
-    table.add_column("mean %", justify="right")
-    table.add_column("± 95 %", justify="right")
-    for metric, name in (
-        ("intent_accuracy", "intent accuracy"),
-        ("slot_f1_strict", "slot F1, strict scorer"),
-        ("slot_f1_released", "slot F1, released scorer"),
-        ("joint_accuracy", "joint accuracy (intent and all slots, strict)"),
-    ):
-        value = record[metric]
-        table.add_row(name, f"{value['mean']:.1f}", "–" if value["ci95"] is None else f"{value['ci95']:.1f}")
-    out.print(table)
-    out.print(f"{record['eval_seconds']} s, data {record['data_version']}", style="dim")
 
 
 def _print_statistics(drawn: list[Episode]) -> None:

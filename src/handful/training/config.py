@@ -1,0 +1,197 @@
+"""The settings of a training run: a YAML file, and --set a.b=c on top. A misspelt key is an error."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from handful.data.formats.tree import Node
+from handful.data.formats.yaml_tree import read_yaml
+from handful.encoders.choose import EncoderConfig, TransformerConfig
+from handful.errors import ConfigError, DataError, Place, Problem
+from handful.learners.explicit_joint import ExplicitJointConfig
+
+
+class OptimiserConfig(BaseModel):
+    """AdamW; the rate rises over the warm-up and then falls in a straight line to nought at the last planned step."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    learning_rate: float = Field(default=1e-4, gt=0)
+    weight_decay: float = Field(default=0.01, ge=0)
+    warmup_steps: int = Field(default=100, ge=0)
+    clip: float = Field(default=1.0, gt=0)  # of the gradient's norm
+    episodes_per_step: int = Field(default=1, ge=1)  # whose gradients are averaged, over all processes
+
+
+class DevConfig(BaseModel):
+    """After each epoch dev episodes are scored; the best epoch's weights are the checkpoint."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    episodes: int = Field(default=50, ge=1)
+    u_max: int = Field(default=20, ge=3)
+    episode_seed: int = Field(default=1_000_003, ge=0)
+    # "mean" is that of intent accuracy and strict slot F1.
+    choose_by: Literal["mean", "intent_accuracy", "slot_f1_strict"] = "mean"
+    patience: int = Field(default=4, ge=1)  # epochs without a better score before training ends
+
+    def score(self, scores: Mapping[str, float]) -> float:
+        if self.choose_by == "mean":
+            return (scores["intent_accuracy"] + scores["slot_f1_strict"]) / 2
+        return scores[self.choose_by]
+
+
+class RunConfig(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    data: str
+    u_max: int = Field(default=20, ge=3)
+    query_cap: int = Field(default=10, ge=1)
+    train_seed: int = Field(default=0, ge=0, lt=2**63)  # of weights and dropout
+    episode_seed: int = Field(default=0, ge=0, lt=2**63)  # of the train episodes
+    epochs: int = Field(default=10, ge=1)
+    episodes_per_epoch: int = Field(default=100, ge=1)
+    encoder: EncoderConfig = TransformerConfig()
+    learner: ExplicitJointConfig = ExplicitJointConfig()
+    optimiser: OptimiserConfig = OptimiserConfig()
+    dev: DevConfig = DevConfig()
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return self.episodes_per_epoch // self.optimiser.episodes_per_step
+
+    @property
+    def steps(self) -> int:
+        return self.epochs * self.steps_per_epoch
+
+    def digest(self) -> str:
+        """A short name of all settings: two runs with the same one are the same run."""
+        written = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(written.encode()).hexdigest()[:12]
+
+    def written(self) -> dict[str, Any]:
+        """Without defaults: those of one kind of encoder are no settings of another."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
+    def model_post_init(self, _: Any) -> None:
+        if self.episodes_per_epoch % self.optimiser.episodes_per_step:
+            raise ValueError(
+                f"episodes_per_epoch is {self.episodes_per_epoch}, expected a multiple of "
+                f"optimiser.episodes_per_step, {self.optimiser.episodes_per_step}"
+            )
+
+
+def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
+    """The file's settings with `a.b=c` changes on top; everything wrong is told at once, with its line."""
+    document = read_mapping(path)
+    values = plain(document)
+    changed: dict[str, Place] = {}
+    for change in changes:
+        key, value = parse_change(change)
+        apply_change(values, key, value)
+        changed[key] = Place(Path(f"--set {change}"))
+    try:
+        return RunConfig.model_validate(values)
+    except ValidationError as error:
+        raise DataError(
+            [
+                Problem(change_of(changed, setting_name(found)) or place_of(document, found), told(found))
+                for found in error.errors()
+            ]
+        ) from None
+
+
+def read_mapping(path: Path) -> Node:
+    documents = read_yaml(path)
+    if len(documents) != 1:
+        raise DataError.at(documents[1].place, f"found {len(documents)} YAML documents, expected one")
+    documents[0].mapping("settings, as `data: snips`")
+    return documents[0]
+
+
+def parse_change(change: str) -> tuple[str, Any]:
+    """'a.b=c' -> ('a.b', c), with c read as YAML reads it."""
+    key, equals, written = change.partition("=")
+    if not equals or not all(key.split(".")):
+        raise ConfigError(f"found --set {change!r}, expected key=value, as learner.window=1")
+    try:
+        return key, yaml.safe_load(written)
+    # ValueError: what PyYAML makes of a date that is none. RecursionError: brackets without an end.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"found --set {change!r}: the value is not YAML") from error
+
+
+def apply_change(values: dict[str, Any], key: str, value: Any) -> None:
+    *parents, last = key.split(".")
+    for parent in parents:
+        inner = values.setdefault(parent, {})
+        if not isinstance(inner, dict):
+            raise ConfigError(f"cannot set {key}: {parent} is {inner!r}, not a group of settings")
+        values = inner
+    values[last] = value
+
+
+def plain(node: Node) -> Any:
+    if isinstance(node.value, dict):
+        return {key: plain(child) for key, child in node.value.items()}
+    if isinstance(node.value, list):
+        return [plain(child) for child in node.value]
+    return node.value
+
+
+def change_of(changed: Mapping[str, Place], name: str) -> Place | None:
+    """The --set that gave a setting, by itself or with the group around it."""
+    while name and name not in changed:
+        name = name.rpartition(".")[0]
+    return changed.get(name)
+
+
+def place_of(document: Node, error: Any) -> Place:
+    """The place of a setting in the file, or of the nearest group around it (a value may come from --set)."""
+    node = document
+    for key in _location(error):
+        if isinstance(node.value, dict) and key in node.value:
+            node = node.value[str(key)]
+        elif isinstance(node.value, list) and isinstance(key, int) and key < len(node.value):
+            node = node.value[key]
+        else:
+            break
+    return node.place
+
+
+def setting_name(error: Any) -> str:
+    """The setting's name as people write it."""
+    return ".".join(str(part) for part in _location(error))
+
+
+def _location(error: Any) -> list[str | int]:
+    found = list(error["loc"])
+    if error["type"] == "union_tag_invalid":
+        return [*found, "kind"]
+    if found[:1] == ["encoder"]:
+        # The variant of the union (the encoder's kind) is in pydantic's location and not in the file.
+        del found[1:2]
+    return found
+
+
+def told(error: Any) -> str:
+    name = setting_name(error)
+    match error["type"]:
+        case "extra_forbidden":
+            return f"there is no setting '{name}'"
+        case "missing":
+            return f"the setting '{name}' is missing"
+        case "union_tag_invalid":
+            return f"{name}: found '{error['ctx']['tag']}', expected one of {error['ctx']['expected_tags']}"
+        case "union_tag_not_found" | "model_type" | "model_attributes_type":
+            return f"{name}: found {error['input']!r}, expected a group of settings"
+        case _:
+            message = error["msg"].removeprefix("Value error, ")
+            return f"{name}: {message[0].lower()}{message[1:]}, found {error['input']!r}" if name else message
