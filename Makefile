@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test test-slow check format results clean help
+.PHONY: demo test test-slow check format results results-trained clean help
 
 help:
 	@echo "make demo       install, build a parser from the starter bot, parse unseen sentences"
@@ -10,7 +10,8 @@ help:
 	@echo "make test-slow  the heavier checks"
 	@echo "make check      ruff, pyright, import-linter"
 	@echo "make format     let ruff rewrite the code's layout"
-	@echo "make results    measure the figures of README (needs HANDFUL_DATA)"
+	@echo "make results    measure the untrained figures of README (needs HANDFUL_DATA)"
+	@echo "make results-trained  train and measure the paper's rows (needs HANDFUL_DATA, hours)"
 
 demo: .venv/installed
 	@$(BIN)/handful demo
@@ -32,11 +33,14 @@ format: .venv/installed-dev
 	$(BIN)/ruff format .
 
 results: .venv/installed
-	mkdir -p results/prototypes
 	for data in snips atis top released-snips released-atis released-top; do for u_max in 20 100; do \
 	  $(BIN)/handful evaluate --learner prototypes --data $$data --split test --u-max $$u_max --episodes 100 --seed 0 \
-	    --json results/prototypes/$$data-$$u_max.json || exit 1; \
+	    --results results/prototypes.json || exit 1; \
 	done; done
+	$(BIN)/python benchmarks/readme_table.py --write
+
+results-trained: .venv/installed
+	$(BIN)/python benchmarks/paper_rows.py --jobs 2
 	$(BIN)/python benchmarks/readme_table.py --write
 
 clean:
