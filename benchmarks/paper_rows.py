@@ -1,6 +1,7 @@
 """Trains and scores the paper's own rows: its framework in three forms on three corpora, and the two ablations.
 
 python benchmarks/paper_rows.py --jobs 2      # trains what is missing, then scores it, in the order that matters
+python benchmarks/paper_rows.py atis-ww-1     # these jobs only, if they are missing
 python benchmarks/paper_rows.py --list        # what there is to do
 
 A job is a run (runs/paper/, not committed) and a file of records (results/explicit_joint/); one that has its file is
@@ -90,7 +91,9 @@ def do(job: Job, threads: int) -> None:
 
 def _handful(arguments: list[str], threads: int) -> None:
     print("handful", " ".join(arguments), flush=True)
-    command = ["env", f"OMP_NUM_THREADS={threads}", sys.executable, "-m", "handful", *arguments]
+    # Threads that wait by spinning take the cores from whatever else runs.
+    settings = [f"OMP_NUM_THREADS={threads}", "OMP_WAIT_POLICY=passive"]
+    command = ["env", *settings, sys.executable, "-m", "handful", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     print(done.stdout + done.stderr, flush=True)
     done.check_returncode()
@@ -100,16 +103,28 @@ def _each(option: str, values: list[str]) -> list[str]:
     return [word for value in values for word in (option, value)]
 
 
-if __name__ == "__main__":
+def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", metavar="JOB", help="as --list shows them; all where none is given")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--threads", type=int, default=1, help="threads of each")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
-    missing = [job for job in jobs() if not job.results.exists()]
+    known = {job.name: job for job in jobs()}
+    if unknown := [name for name in options.names if name not in known]:
+        parser.error(f"there is no job {', '.join(unknown)}; the jobs are {', '.join(known)}")
+    missing = [known[name] for name in options.names or known if not known[name].results.exists()]
     if options.list:
         print("\n".join(job.name for job in missing))
-        sys.exit()
+        return
     with ThreadPoolExecutor(options.jobs) as pool:
-        for outcome in [pool.submit(do, job, options.threads) for job in missing]:
-            outcome.result()
+        try:
+            for outcome in [pool.submit(do, job, options.threads) for job in missing]:
+                outcome.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # what has not begun shall not begin
+            raise
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from handful.training.start import prepare_run
 from handful.training.sweep import (
     Engine,
     RunDone,
+    RunFailed,
     RunGoesOn,
     StageBegun,
     StageDone,
@@ -30,6 +30,7 @@ from handful.training.sweep import (
 )
 
 Plan = Callable[..., Path]
+Start = Callable[[RunConfig, RunFolder], Iterator[Event]]
 
 
 @pytest.fixture
@@ -47,11 +48,16 @@ def plan(tmp_path: Path, tiny_config: Callable[..., RunConfig]) -> Plan:
 
 
 @pytest.fixture
-def here(tiny_data: Path) -> Engine:
-    def start(config: RunConfig, run: RunFolder) -> Iterator[Event]:
+def start(tiny_data: Path) -> Start:
+    def started(config: RunConfig, run: RunFolder) -> Iterator[Event]:
         resume = (run.folder / "config.json").exists()
         return iter(prepare_run(config, run, resume=resume, data_dir=tiny_data).train())
 
+    return started
+
+
+@pytest.fixture
+def here(start: Start) -> Engine:
     return one_after_another(start)
 
 
@@ -197,18 +203,38 @@ def test_what_is_wrong_with_a_plan_is_told_before_any_run(stages: list[Any], mor
         load_plan(plan(*stages, **more))
 
 
-def test_a_run_that_fails_is_tried_again_by_the_next_sweep(plan: Plan, here: Engine, tmp_path: Path):
-    path, failed = plan({"learner.window": [0, 1]}), []
+def failing_at(windows: set[int], start: Callable[[RunConfig, RunFolder], Iterator[Event]]) -> Engine:
+    """The engine of one machine, where runs with these windows end in their second step."""
 
-    def failing(configs: Sequence[RunConfig], folder: Path) -> Iterator[RunGoesOn | Trained]:
-        for event in here(configs, folder):
-            if isinstance(event, RunGoesOn) and event.config.learner.window == 1:
-                failed.append(event.config.digest())
-                raise TrainingError("the loss is nan")
+    def starts(config: RunConfig, run: RunFolder) -> Iterator[Event]:
+        for event in start(config, run):
+            if isinstance(event, StepDone) and event.step == 2 and config.learner.window in windows:
+                raise TrainingError("train episode 1 of tiny: the loss is nan")
             yield event
 
-    with pytest.raises(TrainingError):
-        searched(path, failing)
-    assert json.loads((tmp_path / "runs" / failed[0] / "config.json").read_text())["learner"]["window"] == 1
+    return one_after_another(starts)
+
+
+def test_a_run_that_fails_is_out_and_the_others_go_on(plan: Plan, start: Start, here: Engine, tmp_path: Path):
+    path = plan({"learner.window": [0, 1, 2]}, {"learner.slot_weight": [0.5]})
+    events = searched(path, failing_at({0}, start))
+    failed = [event for event in events if isinstance(event, RunFailed)]
+    assert [(event.stage, event.values) for event in failed] == [(1, {"learner.window": 0})]
+    assert failed[0].record()["failed"] == "train episode 1 of tiny: the loss is nan"
+    assert [event.values for event in events if isinstance(event, RunDone)][:2] == [
+        {"learner.window": 1},
+        {"learner.window": 2},
+    ]
+    stages = [event for event in events if isinstance(event, StageDone)]
+    assert stages[0].best["learner.window"] in {1, 2}
+    assert len(stages) == 2
+    # What failed is tried again by the next sweep, and nothing else is.
     again = searched(path, here)
-    assert {event.config.digest() for event in again if isinstance(event, RunGoesOn)} == set(failed)
+    assert {
+        e.config.learner.window for e in again if isinstance(e, RunGoesOn) and e.config.learner.slot_weight != 0.5
+    } == {0}
+
+
+def test_a_stage_whose_runs_all_fail_ends_the_sweep(plan: Plan, start: Start):
+    with pytest.raises(TrainingError, match="stage 1: none of its 2 runs came to an end"):
+        searched(plan({"learner.window": [0, 1]}), failing_at({0, 1}, start))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from dataclasses import dataclass
@@ -137,12 +138,16 @@ def _score(learner: Learner, drawn: Any, title: str, total: int) -> list[Episode
 
 
 def _peak_mb() -> int | None:
-    """The most memory that this process ever had; not every system tells."""
+    """The most memory that this process ever had; only Linux tells.
+
+    Not ru_maxrss: a process inherits that from the one that started it, and other systems count it in other units.
+    """
     try:
-        import resource
-    except ImportError:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+    except OSError:
         return None
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    found = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
+    return None if found is None else round(int(found[1]) / 1024)
 
 
 def _percentages(scores: list[EpisodeScore]) -> dict[str, Any]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from handful.training.config import RunConfig
     from handful.training.events import Event, StepDone
     from handful.training.run import RunFolder
+    from handful.training.sweep import RunDone, RunFailed
 
 ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="The settings: a YAML file.")]
 Changes = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change one setting; repeatable.")]
@@ -84,7 +85,7 @@ def sweep(
     from handful.training.start import prepare_run
 
     loaded, base = search.load_plan(plan)
-    done: list[search.RunDone] = []
+    done: list[search.RunDone | search.RunFailed] = []
 
     def start(config: RunConfig, run: RunFolder) -> Iterator[Event]:
         resume = (run.folder / "config.json").exists()
@@ -98,9 +99,9 @@ def sweep(
                     err.print(f"stage {event.number} of {len(loaded.stages)}: {event.runs} runs")
                 case search.RunGoesOn():
                     show(event.event, event.config)
-                case search.RunDone():
+                case search.RunDone() | search.RunFailed():
                     done.append(event)
-                    out.print(f"  {_spelt(event.values)}: {event.trained.score:.2f} ({_dev_line(event.trained.about)})")
+                    out.print(f"  {_spelt(event.values)}: {_outcome(event)}")
                     if json_out is not None:
                         content = {"plan": loaded.model_dump(mode="json"), "runs": [run.record() for run in done]}
                         write_text(json_out, json.dumps(content, indent=1) + "\n")
@@ -110,6 +111,14 @@ def sweep(
 
 def _spelt(values: dict[str, Any]) -> str:
     return ", ".join(f"{key}={value}" for key, value in values.items())
+
+
+def _outcome(run: RunDone | RunFailed) -> str:
+    from handful.training.sweep import RunDone
+
+    if isinstance(run, RunDone):
+        return f"{run.trained.score:.2f} ({_dev_line(run.trained.about)})"
+    return f"failed: {run.failed.reason}"
 
 
 def _dev_line(about: About) -> str:

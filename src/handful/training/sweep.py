@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from handful.errors import ConfigError, DataError, Problem
+from handful.errors import ConfigError, DataError, Problem, TrainingError
 from handful.training.checkpoint import About, read_about
 from handful.training.config import RunConfig, apply_change, load_config, place_of, plain, read_mapping, told
 from handful.training.events import Event
@@ -45,6 +45,15 @@ class Trained:
 
 
 @dataclass(frozen=True, slots=True)
+class Failed:
+    """A run that could not go on, as one whose loss was not finite: its settings are out, the others are not."""
+
+    config: RunConfig
+    folder: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class StageBegun:
     number: int
     runs: int
@@ -69,28 +78,47 @@ class RunDone:
 
 
 @dataclass(frozen=True, slots=True)
+class RunFailed:
+    stage: int
+    values: dict[str, Any]
+    failed: Failed
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "stage": self.stage,
+            "values": self.values,
+            "failed": self.failed.reason,
+            "run": self.failed.folder.name,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class StageDone:
     number: int
     best: dict[str, Any]
     score: float
 
 
-SweepEvent = StageBegun | RunGoesOn | RunDone | StageDone
+SweepEvent = StageBegun | RunGoesOn | RunDone | RunFailed | StageDone
 
-# Trains many runs, here or elsewhere: events of runs under way, and each run's result once. The one seam that an
+# Trains many runs, here or elsewhere: events of runs under way, and each run's end once. The one seam that an
 # engine for several machines has to fit.
-Engine = Callable[[Sequence[RunConfig], Path], Iterable[RunGoesOn | Trained]]
+Engine = Callable[[Sequence[RunConfig], Path], Iterable[RunGoesOn | Trained | Failed]]
 
 
 def one_after_another(start: Callable[[RunConfig, RunFolder], Iterable[Event]]) -> Engine:
     """The engine of one machine; a run that is complete already is not trained again."""
 
-    def train(configs: Sequence[RunConfig], folder: Path) -> Iterator[RunGoesOn | Trained]:
+    def train(configs: Sequence[RunConfig], folder: Path) -> Iterator[RunGoesOn | Trained | Failed]:
         for config in configs:
             run = RunFolder(folder / config.digest())
-            if not run.finished():
-                for event in start(config, run):
-                    yield RunGoesOn(config, event)
+            try:
+                if not run.finished():
+                    for event in start(config, run):
+                        yield RunGoesOn(config, event)
+            except TrainingError as error:
+                yield Failed(config, run.folder, str(error))
+                continue
             yield Trained(config, run.folder, read_about(run.checkpoint))
 
     return train
@@ -104,12 +132,17 @@ def sweep(plan: SweepPlan, base: Settings, folder: Path, engine: Engine) -> Gene
         yield StageBegun(number, len(configs))
         found: list[tuple[dict[str, Any], Trained]] = []
         for event in engine([_config(base, chosen | values) for values in configs.values()], folder):
-            if isinstance(event, Trained):
-                values = configs[event.config.digest()]
-                found.append((values, event))
-                yield RunDone(number, values, event)
-            else:
-                yield event
+            match event:
+                case Trained():
+                    values = configs[event.config.digest()]
+                    found.append((values, event))
+                    yield RunDone(number, values, event)
+                case Failed():
+                    yield RunFailed(number, configs[event.config.digest()], event)
+                case _:
+                    yield event
+        if not found:
+            raise TrainingError(f"stage {number}: none of its {len(configs)} runs came to an end")
         order = list(configs.values())
         best, trained = max(found, key=lambda pair: (pair[1].score, -order.index(pair[0])))
         chosen |= best
