@@ -150,7 +150,7 @@ def test_ctrl_c_saves_and_resume_ends_the_same(config: Path, whole: Path, tmp_pa
     process.send_signal(signal.SIGINT)
     _, told = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "--resume` goes on from here" in told
+    assert "the same command with --resume goes on from here" in told
     saved = json.loads((cut / "state.json").read_text())["progress"]
     assert saved["step"] >= 5
     resumed = subprocess.run(

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from tokenizers import ByteLevelBPETokenizer
 
 from handful.encoders.layers import FrozenLayers, TrainedLayers, cut_transformer
-from handful.encoders.transformer import TransformerEncoder
+from handful.encoders.transformer import TransformerEncoder, load_transformer
 from handful.errors import CheckpointError, ConfigError
 from handful.types import Words
 
@@ -83,27 +84,60 @@ def test_other_weights_and_other_cuts_have_other_names(tiny_bert: Path, tmp_path
     torch.manual_seed(1)
     transformers.BertModel(transformers.BertConfig.from_pretrained(tiny_bert)).save_pretrained(other)
     names = [cut_transformer(*cut, 0.1)[0].name for cut in ((tiny_bert, 1), (tiny_bert, 2), (other, 1))]
-    assert len(set(names)) == 3
+    for file, change in (("config.json", {"hidden_act": "relu"}), ("tokenizer_config.json", {"model_max_length": 8})):
+        changed = tmp_path / file
+        shutil.copytree(tiny_bert, changed)
+        (changed / file).write_text(json.dumps(json.loads((changed / file).read_text()) | change))
+        names.append(cut_transformer(changed, 1, 0.1)[0].name)
+    assert len(set(names)) == 5
     assert cut_transformer(tiny_bert, 1, 0.3)[0].name == names[0], "dropout changes nothing that is frozen"
 
 
-def test_a_roberta_is_bert_like(tiny_bert: Path, tmp_path: Path):
-    """Its positions start at two, and its tokenizer's special pieces are others: both are the model's own business."""
-    config = transformers.RobertaConfig(
-        **TINY,
-        max_position_embeddings=18,
-        pad_token_id=0,
-    )
+@pytest.fixture
+def byte_level_roberta(tmp_path: Path) -> Path:
+    """A RoBERTa with a tokenizer of its own kind, whose pieces hold the space before a word."""
+    tokenizer = ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer.train_from_iterator(["fly to rome", "to rome now fly"] * 20, vocab_size=300, special_tokens=special)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(tmp_path / "tokenizer.json"),
+        cls_token="<s>",
+        pad_token="<pad>",
+        sep_token="</s>",
+        unk_token="<unk>",
+        model_max_length=16,
+    ).save_pretrained(tmp_path)
+    config = transformers.RobertaConfig(**TINY | {"vocab_size": 300}, max_position_embeddings=18, pad_token_id=1)
     torch.manual_seed(0)
     transformers.RobertaModel(config).save_pretrained(tmp_path)
-    for file in ("tokenizer.json", "tokenizer_config.json"):
-        content = json.loads((tiny_bert / file).read_text())
-        if file == "tokenizer_config.json":
-            content["model_max_length"] = 16
-        (tmp_path / file).write_text(json.dumps(content))
-    whole = TransformerEncoder(tmp_path).encode(SENTENCES)
-    for rows, encoding in zip(words_of(*cut_transformer(tmp_path, 1, 0.1), SENTENCES), whole, strict=True):
+    return tmp_path
+
+
+def test_a_roberta_is_bert_like(byte_level_roberta: Path):
+    """Its positions start at two, and its special pieces are others: both are the model's own business."""
+    whole = TransformerEncoder(byte_level_roberta).encode(SENTENCES)
+    for rows, encoding in zip(words_of(*cut_transformer(byte_level_roberta, 1, 0.1), SENTENCES), whole, strict=True):
         assert rows == pytest.approx(encoding.words, abs=2e-6)
+
+
+def test_words_are_read_as_in_running_text(byte_level_roberta: Path):
+    loaded = load_transformer(byte_level_roberta)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(byte_level_roberta)
+    (window,) = loaded.reader.windows([("fly", "to", "rome")])
+    pieces = [tokenizer.convert_ids_to_tokens(list(word)) for word in window.pieces]
+    assert [piece for word in pieces for piece in word] == tokenizer.tokenize(" fly to rome")
+    assert pieces[1][0].startswith("Ġ")
+
+
+def test_a_tokenizer_that_cannot_read_words_one_by_one_is_refused(byte_level_roberta: Path):
+    file = byte_level_roberta / "tokenizer.json"
+    content = json.loads(file.read_text())
+    # Byte level inside a sequence, as GPT-like tokenizers have it.
+    content["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [content["pre_tokenizer"]]}
+    file.write_text(json.dumps(content))
+    with pytest.raises(CheckpointError, match="reads words that come one by one otherwise than in a text"):
+        load_transformer(byte_level_roberta)
 
 
 def test_cuts_that_cannot_be(tiny_bert: Path, tmp_path: Path):

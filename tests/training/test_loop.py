@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from handful.errors import ConfigError, TrainingError
 from handful.training.checkpoint import read_about
@@ -15,7 +17,8 @@ from handful.training.config import OptimiserConfig, RunConfig
 from handful.training.events import DevScored, Finished, Prepared, StepDone
 from handful.training.loop import Trainer, decayed_groups, dropout_seed, learning_rate
 from handful.training.ranks import Ranks
-from handful.training.start import load_learner
+from handful.training.run import RunFolder
+from handful.training.start import load_learner, prepare_run
 
 Config = Callable[..., RunConfig]
 Start = Callable[..., Trainer]
@@ -123,6 +126,87 @@ def test_a_run_is_never_overwritten_and_never_goes_on_with_other_settings(
     assert not (tmp_path / "nothing").exists()
 
 
+def test_a_run_goes_on_only_on_the_ground_that_it_was_started_on(
+    tmp_path: Path, tiny_config: Config, start: Start, tiny_bert: Path, tiny_data: Path
+):
+    """The settings name encoder and data; what lies behind a name may have been replaced since."""
+    encoder, data = tmp_path / "encoder", tmp_path / "data"
+    shutil.copytree(tiny_bert, encoder)
+    shutil.copytree(tiny_data, data)
+    config = tiny_config(epochs=1, encoder={"name": str(encoder), "frozen_layers": 1})
+
+    def resumed() -> list[object]:
+        return list(prepare_run(config, RunFolder(tmp_path / "run"), resume=True, data_dir=data).train())
+
+    list(prepare_run(config, RunFolder(tmp_path / "run"), data_dir=data).train())
+    assert resumed() == []
+    weights = load_file(encoder / "model.safetensors")
+    save_file({name: weight + 0.5 for name, weight in weights.items()}, encoder / "model.safetensors")
+    with pytest.raises(ConfigError, match="was started on other encoder weights than those found here"):
+        resumed()
+    shutil.copy(tiny_bert / "model.safetensors", encoder / "model.safetensors")
+    assert resumed() == []
+    words = data / "atis" / "train" / "seq.in"
+    words.write_text(words.read_text().replace("rome", "boston"))
+    with pytest.raises(ConfigError, match="was started on other data than those found here"):
+        resumed()
+
+
+@dataclass(frozen=True, slots=True)
+class Alone(Ranks):
+    """A rank of two that waits for nobody."""
+
+    def wait(self) -> None:
+        pass
+
+
+def test_only_the_first_rank_touches_the_log(tmp_path: Path, tiny_config: Config, start: Start):
+    config = tiny_config(optimiser={"episodes_per_step": 2})
+    first = start(config, tmp_path / "run").train()
+    while not isinstance(next(first), StepDone):
+        pass
+    before = (tmp_path / "run" / "events.jsonl").read_text()
+    assert before
+    assert isinstance(next(start(config, tmp_path / "run", resume=True, ranks=Alone(1, 2)).train()), Prepared)
+    assert (tmp_path / "run" / "events.jsonl").read_text() == before
+
+
+def test_steps_are_those_of_plain_adamw(tmp_path: Path, tiny_config: Config, start: Start):
+    """The mean gradient of a step's episodes, scaled down to the clip, at the scheduled rate."""
+    settings = {"episodes_per_step": 2, "warmup_steps": 2, "learning_rate": 0.01, "clip": 0.5, "weight_decay": 0.3}
+    config = tiny_config(epochs=1, episodes_per_epoch=6, optimiser=settings)
+    trainer = start(config, tmp_path / "run")
+    done = [event for event in trainer.train() if isinstance(event, StepDone)]
+    assert min(event.gradient_norm for event in done) > 0.5, "every step is clipped"
+
+    other = start(config, tmp_path / "other")
+    learner, episodes = other._learner, other._episodes
+    weights = {name: weight for name, weight in learner.network.named_parameters() if weight.requires_grad}
+    means = {name: torch.zeros_like(weight) for name, weight in weights.items()}
+    squares = {name: torch.zeros_like(weight) for name, weight in weights.items()}
+    for step, rate in enumerate([0.005, 0.01, 0.01]):  # of 3 steps 2 warm up; then the line down begins
+        gradients = {name: torch.zeros_like(weight) for name, weight in weights.items()}
+        for number in (2 * step, 2 * step + 1):
+            torch.manual_seed(dropout_seed(0, number))
+            total = learner.loss(episodes.episode(number)).total
+            for name, gradient in zip(weights, torch.autograd.grad(total, list(weights.values())), strict=True):
+                gradients[name] += gradient / 2
+        norm = math.sqrt(sum(float((gradient**2).sum()) for gradient in gradients.values()))
+        assert done[step].gradient_norm == pytest.approx(norm, rel=1e-4)
+        assert done[step].learning_rate == pytest.approx(rate)
+        with torch.no_grad():
+            for name, weight in weights.items():
+                gradient = gradients[name] * 0.5 / norm
+                weight -= rate * (0.3 if weight.ndim >= 2 else 0.0) * weight
+                means[name] = 0.9 * means[name] + 0.1 * gradient
+                squares[name] = 0.999 * squares[name] + 0.001 * gradient**2
+                mean, square = means[name] / (1 - 0.9 ** (step + 1)), squares[name] / (1 - 0.999 ** (step + 1))
+                weight -= rate * mean / (square.sqrt() + 1e-8)
+    for name, weight in trainer._learner.network.named_parameters():
+        if weight.requires_grad:
+            assert torch.allclose(weight, weights[name], atol=2e-4), name
+
+
 def test_two_processes_never_train_in_one_folder(tmp_path: Path, tiny_config: Config, start: Start):
     first = start(tiny_config(), tmp_path / "run").train()
     while not isinstance(next(first), StepDone):
@@ -155,6 +239,20 @@ def test_a_loss_that_is_not_finite_names_its_episode(
     with pytest.raises(TrainingError, match=r"train episode 5 of atis \(seed 0, U_max 20\): the loss is nan"):
         next(events)
     assert list(start(tiny_config(), tmp_path / "run", resume=True).train())[-1].reason == "planned"  # pyright: ignore
+
+
+def test_weights_that_overflow_before_dev_is_scored_name_the_last_episode(
+    tmp_path: Path, tiny_config: Config, start: Start
+):
+    config = tiny_config(optimiser={"learning_rate": 1e30, "warmup_steps": 0}, episodes_per_epoch=1)
+    with pytest.raises(TrainingError, match=r"train episode 0 of atis .*the network's output is not finite"):
+        list(start(config, tmp_path / "run").train())
+
+
+def test_a_description_of_no_label_is_told(tmp_path: Path, tiny_config: Config, start: Start):
+    with pytest.raises(ConfigError, match=r"'atis' has no intent or slot 'airfar'; did you mean 'airfare'\?"):
+        start(tiny_config(learner={"descriptions": {"airfar": "the price of a ticket"}}), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_the_rate_rises_over_the_warm_up_and_falls_to_nought():

@@ -49,9 +49,14 @@ def test_a_run_that_is_stopped_keeps_its_last_steps(tmp_path: Path):
 
 
 def test_a_run_that_goes_on_adds_to_its_board(tmp_path: Path):
-    Board(tmp_path).add(step(1))
-    Board(tmp_path).add(step(2))
-    assert scalars(tmp_path)["train/loss"] == [(1, 0.5), (2, 1.0)]
+    """From its last saved state: the steps after that come again, and are shown once."""
+    first = Board(tmp_path)
+    for number in (1, 2, 3):
+        first.add(step(number))
+    again = Board(tmp_path)
+    for number in (2, 3, 4):
+        again.add(step(number))
+    assert scalars(tmp_path)["train/loss"] == [(1, 0.5), (2, 1.0), (3, 1.5), (4, 2.0)]
 
 
 def test_without_the_extra_the_way_to_it_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

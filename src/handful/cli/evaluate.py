@@ -14,7 +14,7 @@ import typer
 
 from handful.cli.bots import LearnerChoice
 from handful.cli.console import err, out
-from handful.cli.research import DataDir, Seed, SplitName, UMax, sampler_of
+from handful.cli.research import DataDir, Seed, SplitName, UMax, refuse_unwritable, sampler_of
 from handful.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ def evaluate(
     if str(results) == "-":
         raise ConfigError("--results is a list of results in a file; --json - writes one to stdout")
     for path in (json_out, results):
-        if path is not None and str(path) != "-" and (path.is_dir() or not path.parent.is_dir()):
-            raise ConfigError(f"{path}: found a folder, or no folder to write it to; expected the path of a file")
+        if path is not None and str(path) != "-":
+            refuse_unwritable(path)
     if run is not None and data is None:
         from handful.training.start import read_run
 

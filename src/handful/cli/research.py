@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from handful.cli.console import out, warn
+from handful.errors import ConfigError
 
 if TYPE_CHECKING:
     from handful.data.corpora import Corpus
@@ -45,6 +46,12 @@ def episodes(
         return
     for episode in drawn:
         _print_episode(episode, show_all)
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Before the work whose result shall be written there."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise ConfigError(f"{path}: found a folder, or no folder to write it to; expected the path of a file")
 
 
 def sampler_of(data: str, split: str, u_max: int, seed: int, data_dir: Path | None) -> tuple[Corpus, EpisodeSampler]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from handful.cli.console import err, out
-from handful.cli.research import DataDir
+from handful.cli.research import DataDir, refuse_unwritable
 
 if TYPE_CHECKING:
     from handful.training.checkpoint import About
@@ -47,6 +47,7 @@ def train(
 
     settings = load_config(config, changes or [])
     folder = RunFolder(run or Path("runs") / f"{config.stem}-{settings.digest()}")
+    board = _board(folder.folder, tensorboard)
     with joined_ranks(device) as ranks:
         trainer = prepare_run(settings, folder, resume=resume, data_dir=data_dir, ranks=ranks, threads=threads)
         if not ranks.first:
@@ -57,13 +58,12 @@ def train(
         # Ranks cannot stop one by one: with several of them a signal ends the run at once, and --resume goes on.
         stopping = _stop_between_steps() if ranks.count == 1 else nullcontext(lambda: False)
         with _progress_bar() as show, stopping as stop:
-            board = _board(folder.folder, tensorboard)
             for event in trainer.train():
                 show(event, settings)
                 board(event)
                 if stop():
                     trainer.save()
-                    err.print(f"stopped; `handful train {config} --into {folder.folder} --resume` goes on from here")
+                    err.print("stopped; the same command with --resume goes on from here")
                     raise typer.Exit(130)
     _tell_result(folder)
 
@@ -84,6 +84,8 @@ def sweep(
     from handful.training import sweep as search
     from handful.training.start import prepare_run
 
+    if json_out is not None:
+        refuse_unwritable(json_out)
     loaded, base = search.load_plan(plan)
     done: list[search.RunDone | search.RunFailed] = []
 
@@ -163,9 +165,13 @@ def _progress_bar() -> Iterator[Callable[[Event, RunConfig], None]]:
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task("frozen layers", total=None, note="")
         speed, dev = _Speed(), ""
+        shown: RunConfig | None = None
 
         def show(event: Event, config: RunConfig) -> None:
-            nonlocal speed, dev
+            nonlocal speed, dev, shown
+            if config is not shown:  # another run of a sweep: the one before may have ended or failed
+                speed, dev, shown = _Speed(), "", config
+                progress.reset(task, total=None, description="frozen layers", note="")
             match event:
                 case Prepared():
                     progress.update(task, completed=event.sentences)
@@ -181,8 +187,7 @@ def _progress_bar() -> Iterator[Callable[[Event, RunConfig], None]]:
                         f"{' *' if event.best else ''}"
                     )
                 case Finished():
-                    speed, dev = _Speed(), ""
-                    progress.reset(task, total=None, description="frozen layers", note="")
+                    pass
 
         yield show
 

@@ -5,6 +5,7 @@ The frozen part always runs in eval mode, so its output for a sentence is the sa
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -134,14 +135,20 @@ def cut_transformer(folder: Path, frozen_layers: int | None, dropout: float) -> 
     stack.layer = nn.ModuleList(layers[:frozen])
     for weight in loaded.model.parameters():
         weight.requires_grad_(False)
-    weights = sha256_once(folder / "model.safetensors")
-    name = f"transformer {weights} {sha256_once(folder / 'tokenizer.json')} layers {frozen}"
+    name = f"transformer {_identity(folder)} layers {frozen}"
     width = int(loaded.model.config.hidden_size)
     parts = FrozenLayers(loaded, name), TrainedLayers(above, loaded.reader, width, dropout)
     if not _same_as_whole(*parts, layouts(windows, 1)[0], whole):
         kind = type(loaded.model).__name__
         raise CheckpointError(f"{folder}: a {kind} cannot be cut into layers: its layers need more than hidden states")
     return parts
+
+
+def _identity(folder: Path) -> str:
+    """All files that change what the model makes of a sentence, as one sum."""
+    names = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+    sums = [f"{name} {sha256_once(folder / name)}" for name in names if (folder / name).exists()]
+    return hashlib.sha256("\n".join(sums).encode()).hexdigest()
 
 
 def _same_as_whole(frozen: FrozenLayers, trained: TrainedLayers, layout: Layout, whole: Sequence[Array]) -> bool:

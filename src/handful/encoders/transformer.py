@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 import transformers
 from safetensors import SafetensorError
+from tokenizers.pre_tokenizers import ByteLevel
 
 from handful.encoders.encoding import Array, Encoding
 from handful.encoders.pieces import Layout, PieceReader, Window, layouts, like_lengths
@@ -55,10 +57,26 @@ def load_transformer(folder: Path) -> LoadedTransformer:
     needed = {name: getattr(tokenizer, f"{name}_token_id") for name in ("cls", "sep", "pad", "unk")}
     if None in needed.values():
         raise CheckpointError(f"{folder}: the tokenizer lacks a cls, sep, pad or unk token: not a BERT-like model")
+    if not _reads_words(tokenizer):
+        raise CheckpointError(f"{folder}: the tokenizer reads words that come one by one otherwise than in a text")
     model.eval().to(torch.get_default_device())
     # The tokenizer knows of positions that the model keeps for itself, as RoBERTa does.
     positions = min(int(model.config.max_position_embeddings), tokenizer.model_max_length)
     return LoadedTransformer(model, PieceReader(tokenizer, positions - 2))  # room for all but [CLS] and [SEP]
+
+
+def _reads_words(tokenizer: Any) -> bool:
+    """Byte-level tokenizers, as RoBERTa's, keep the space before a word in its pieces; words one by one have none, and
+    would be read as the insides of others."""
+    borders = tokenizer.backend_tokenizer.pre_tokenizer
+    if isinstance(borders, ByteLevel) and not borders.add_prefix_space:
+        tokenizer.backend_tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=True, use_regex=borders.use_regex)
+
+    def second_word(encoded: Any) -> list[int]:
+        return [piece for piece, word in zip(encoded["input_ids"], encoded.word_ids(), strict=True) if word == 1]
+
+    one_by_one = tokenizer(["we", "fly"], is_split_into_words=True, add_special_tokens=False)
+    return second_word(one_by_one) == second_word(tokenizer("we fly", add_special_tokens=False))
 
 
 def last_hidden(loaded: LoadedTransformer, windows: Sequence[Window]) -> list[Array]:

@@ -20,6 +20,7 @@ from handful.data.labels import humanised
 from handful.encoders.encoding import Array
 from handful.encoders.network import WordNetwork
 from handful.encoders.store import ArrayStore
+from handful.errors import TrainingError
 from handful.learners.learner import EpisodeLoss
 from handful.learners.support import SupportLabels
 from handful.model.interaction import Bounds, attend, sentence_means, window_means
@@ -141,6 +142,8 @@ class ExplicitJointLearner:
             batch = sentences[start : start + _ENCODED_TOGETHER]
             with torch.inference_mode():
                 hidden = self.network(batch).cpu().numpy()
+            if not np.isfinite(hidden).all():
+                raise TrainingError("the network's output is not finite: its weights have gone out of range")
             found += np.split(hidden, np.cumsum([len(words) for words in batch])[:-1])
         return found
 
@@ -182,9 +185,10 @@ class AdaptedExplicitJoint:
         if not sentences:
             return []
         allowed = None if tag_candidates is None else frozenset(tag_candidates)
-        if self._last is None or self._last[0] != tuple(sentences):
-            self._last = (tuple(sentences), *self._distances(sentences))
-        _, intent_distances, tag_distances = self._last
+        last = self._last  # read once: another thread may be predicting, too
+        if last is None or last[0] != tuple(sentences):
+            self._last = last = (tuple(sentences), *self._distances(sentences))
+        _, intent_distances, tag_distances = last
         intents = np.exp(log_probabilities(intent_distances, 1.0))
         lengths = [len(words) for words in sentences]
         jointly = self._learner.config.decoding == "joint"

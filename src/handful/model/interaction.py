@@ -13,12 +13,13 @@ from torch import Tensor
 
 from handful.model.prototypes import class_means
 
+_SENTENCES_A_PRODUCT = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Of each word: the number of its sentence, that sentence's first word, and one past its last. [W] each."""
+    """Of each word: its sentence's first word, and one past its last. [W] each."""
 
-    sentence: Tensor
     start: Tensor
     end: Tensor
     lengths: Tensor  # of the sentences, [B]
@@ -28,7 +29,7 @@ class Bounds:
         own = torch.as_tensor(lengths)
         ends = own.cumsum(0)
         sentence = torch.repeat_interleave(torch.arange(len(own)), own)
-        return cls(sentence, (ends - own)[sentence], ends[sentence], own)
+        return cls((ends - own)[sentence], ends[sentence], own)
 
 
 def attend(words: Tensor, labels: Tensor) -> Tensor:
@@ -42,9 +43,15 @@ def attend(words: Tensor, labels: Tensor) -> Tensor:
 
 def sentence_means(words: Tensor, bounds: Bounds) -> Tensor:
     """c = mean(H_I), or z = mean(H), over a sentence's words. [W, d] -> [B, d]."""
-    # One product, as in Eq. 4: adding up row by row costs many times as much.
-    members = (torch.arange(len(bounds.lengths))[:, None] == bounds.sentence).to(words.dtype)
-    return class_means(words, members)
+    # Products, as in Eq. 4: adding up row by row costs many times as much. A product of a few hundred sentences at a
+    # time: one of all of them would need a number for every pair of sentence and word.
+    parts = bounds.lengths.split(_SENTENCES_A_PRODUCT)
+    means = []
+    for lengths, own in zip(parts, words.split([int(part.sum()) for part in parts]), strict=True):
+        numbers = torch.arange(len(lengths))
+        members = numbers[:, None] == torch.repeat_interleave(numbers, lengths)
+        means.append(class_means(own, members.to(words.dtype)))
+    return torch.cat(means)
 
 
 def window_means(words: Tensor, bounds: Bounds, reach: int) -> Tensor:

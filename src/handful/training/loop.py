@@ -23,8 +23,8 @@ from handful.training.config import OptimiserConfig, RunConfig
 from handful.training.evaluate import evaluate_episode
 from handful.training.events import DevScored, Event, Finished, Prepared, StepDone
 from handful.training.ranks import Ranks
-from handful.training.run import Progress, RunFolder
-from handful.training.scoring import METRICS
+from handful.training.run import Ground, Progress, RunFolder
+from handful.training.scoring import METRICS, EpisodeScore
 from handful.training.sets import TrainingSets
 
 
@@ -40,7 +40,7 @@ class Trainer:
         ranks: Ranks | None = None,
     ) -> None:
         self._config, self._learner, self._sets, self._run = config, learner, sets, run
-        self._data_version, self._ranks = data_version, ranks or Ranks()
+        self._ground, self._ranks = Ground(encoder=learner.encoder_name, data=data_version), ranks or Ranks()
         if config.optimiser.episodes_per_step % self._ranks.count:
             raise ConfigError(
                 f"optimiser.episodes_per_step is {config.optimiser.episodes_per_step}, expected a multiple of the "
@@ -61,10 +61,13 @@ class Trainer:
         """Trains to the end, from wherever the run's folder is. Closing the generator between events loses nothing
         that is saved; `save` keeps the rest."""
         with self._run.held() if self._ranks.first else nullcontext():
+            self._ranks.wait()  # for the first to hold the folder
             yield from self._train()
 
     def _train(self) -> Iterator[Event]:
-        self._progress = self._run.restore(self._learner.network, self._optimiser)
+        self._progress = self._run.restore(self._learner.network, self._optimiser, self._ground)
+        if self._ranks.first:
+            self._run.cut_log()
         self._ranks.wait()
         if self._progress.finished is not None:
             return
@@ -88,7 +91,7 @@ class Trainer:
     def save(self) -> None:
         """Everything that is needed to go on from here."""
         if self._ranks.first:
-            self._run.save(self._progress, self._learner.network, self._optimiser)
+            self._run.save(self._progress, self._learner.network, self._optimiser, self._ground)
         self._ranks.wait()
 
     def _step(self) -> StepDone:
@@ -140,7 +143,7 @@ class Trainer:
         numbers = range(settings.episodes)
         table = torch.zeros(settings.episodes, len(METRICS), dtype=torch.float64)
         for number in self._ranks.share(numbers):
-            score = evaluate_episode(self._learner, self._dev.episode(number))
+            score = self._dev_score(number)
             table[number] = torch.tensor([getattr(score, metric) for metric in METRICS])
         means = 100 * self._ranks.add(table).mean(0)
         scores = dict(zip(METRICS, (round(value, 4) for value in means.tolist()), strict=True))
@@ -160,14 +163,21 @@ class Trainer:
         if best and self._ranks.first:
             about = {
                 "config": self._config,
-                "encoder": self._learner.encoder_name,
+                "encoder": self._ground.encoder,
                 "step": step,
                 "dev": scores,
                 "train_seconds": round(seconds, 1),
-                "data_version": self._data_version,
+                "data_version": self._ground.data,
             }
             save_checkpoint(self._run.checkpoint, self._learner.network, about)
         return DevScored(step // self._config.steps_per_epoch, step, scores, chosen_by, best, round(seconds, 3))
+
+    def _dev_score(self, number: int) -> EpisodeScore:
+        try:
+            return evaluate_episode(self._learner, self._dev.episode(number))
+        except TrainingError as error:
+            last = self._progress.step * self._config.optimiser.episodes_per_step - 1
+            raise TrainingError(f"{self._named([last])}, the last before dev was scored: {error}") from error
 
     def _reason_to_stop(self) -> str | None:
         if self._progress.step >= self._config.steps:

@@ -57,10 +57,20 @@ class Progress(BaseModel):
     finished: str | None = None
 
 
+class Ground(BaseModel):
+    """What a run stands on and does not hold: encoder and data, by their sums. A name may come to mean another."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    encoder: str
+    data: str
+
+
 class _State(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     format: int = Field(ge=1)
+    ground: Ground
     progress: Progress
     weights: str
     weights_sha256: str
@@ -113,7 +123,7 @@ class RunFolder:
         with self._log.open("a", encoding="utf-8") as file:
             file.write(json.dumps(as_record(event)) + "\n")
 
-    def save(self, progress: Progress, network: nn.Module, optimiser: torch.optim.Optimizer) -> None:
+    def save(self, progress: Progress, network: nn.Module, optimiser: torch.optim.Optimizer, ground: Ground) -> None:
         state = self.folder / "state"
         weights, weights_sum = write_tensors(state, trained_weights(network))
         moments, moments_sum = write_tensors(state, _moments(network, optimiser))
@@ -124,6 +134,7 @@ class RunFolder:
                 log_bytes = file.seek(0, os.SEEK_END)
         content = _State(
             format=_STATE_FORMAT,
+            ground=ground,
             progress=progress,
             weights=weights.name,
             weights_sha256=weights_sum,
@@ -135,27 +146,39 @@ class RunFolder:
         remove_unnamed(state, [weights, moments])
         remove_half_written(self.folder)
 
-    def restore(self, network: nn.Module, optimiser: torch.optim.Optimizer) -> Progress:
-        """Weights and moments as they were, and how far that was; the log is cut back to there. A new run has none."""
-        try:
-            state = read_record(self.folder / "state.json", _State, _STATE_FORMAT)
-        except FileNotFoundError:
-            self._log.unlink(missing_ok=True)
+    def restore(self, network: nn.Module, optimiser: torch.optim.Optimizer, ground: Ground) -> Progress:
+        """Weights and moments as they were, and how far that was. A new run has none."""
+        state = self._read_state()
+        if state is None:
             return Progress()
+        for what, before, now in (
+            ("encoder weights", state.ground.encoder, ground.encoder),
+            ("data", state.ground.data, ground.data),
+        ):
+            if before != now:
+                raise ConfigError(
+                    f"{self.folder}: was started on other {what} than those found here: expected {before!r}, "
+                    f"found {now!r}; start a new run"
+                )
         weights = self.folder / "state" / Path(state.weights).name
         load_weights(network, read_tensors(weights, state.weights_sha256), weights)
         moments = self.folder / "state" / Path(state.optimiser).name
         _restore_moments(network, optimiser, read_tensors(moments, state.optimiser_sha256), moments)
-        if self._log.exists():
-            os.truncate(self._log, min(state.log_bytes, self._log.stat().st_size))
         return state.progress
 
-    def finished(self) -> bool:
+    def cut_log(self) -> None:
+        """Back to where the saved state was: what came after it comes again."""
+        state = self._read_state()
+        if state is None:
+            self._log.unlink(missing_ok=True)
+        elif self._log.exists():
+            os.truncate(self._log, min(state.log_bytes, self._log.stat().st_size))
+
+    def _read_state(self) -> _State | None:
         try:
-            content = json.loads((self.folder / "state.json").read_text(encoding="utf-8"))
-            return content["progress"]["finished"] is not None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return False
+            return read_record(self.folder / "state.json", _State, _STATE_FORMAT)
+        except FileNotFoundError:
+            return None
 
 
 def _moments(network: nn.Module, optimiser: torch.optim.Optimizer) -> dict[str, Tensor]:

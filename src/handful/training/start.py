@@ -7,9 +7,10 @@ from typing import Literal
 
 import torch
 
-from handful.data.corpora import load_corpus
+from handful.data.corpora import Corpus, load_corpus
+from handful.data.reading import suggestion
 from handful.encoders.choose import TransformerConfig
-from handful.errors import CheckpointError
+from handful.errors import CheckpointError, ConfigError
 from handful.learners.choose import build_trained
 from handful.learners.explicit_joint import ExplicitJointLearner
 from handful.places import cache_dir
@@ -42,18 +43,32 @@ def prepare_run(
         torch.set_num_threads(threads)
     corpus = load_corpus(config.data, chosen_dir(data_dir))
     sets = training_sets(corpus)
+    _refuse_unknown_labels(config, corpus)
     # Every rank looks for itself, so that all of them stop for the same reason.
     if resume:
         run.check_config(config)
     else:
         run.refuse_existing()
     learner = build_trained(config.learner, config.encoder, seed=config.train_seed, cache=features_dir(), remember=True)
-    trainer = Trainer(config, learner, sets, run, data_version=corpus.digest("train"), ranks=ranks)
+    version = "+".join(corpus.digest(split) for split in ("train", "dev") if split in corpus.splits)
+    trainer = Trainer(config, learner, sets, run, data_version=version, ranks=ranks)
     ranks.wait()
     if not resume and ranks.first:
         run.create(config)
     ranks.wait()
     return trainer
+
+
+def _refuse_unknown_labels(config: RunConfig, corpus: Corpus) -> None:
+    """A description of a label that is nowhere would never be read: it is a slip of the pen."""
+    utterances = [utterance for split in corpus.splits.values() for utterance in split]
+    known = {u.intent for u in utterances} | {slot.key for u in utterances for slot in u.slots}
+    for label in config.learner.descriptions:
+        if label not in known:
+            raise ConfigError(
+                f"learner.descriptions: '{corpus.name}' has no intent or slot '{label}'"
+                f"{suggestion(label, sorted(known))}"
+            )
 
 
 def load_learner(

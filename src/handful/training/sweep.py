@@ -107,15 +107,14 @@ Engine = Callable[[Sequence[RunConfig], Path], Iterable[RunGoesOn | Trained | Fa
 
 
 def one_after_another(start: Callable[[RunConfig, RunFolder], Iterable[Event]]) -> Engine:
-    """The engine of one machine; a run that is complete already is not trained again."""
+    """The engine of one machine. A run that is complete already ends at once, if it stands on the same ground."""
 
     def train(configs: Sequence[RunConfig], folder: Path) -> Iterator[RunGoesOn | Trained | Failed]:
         for config in configs:
             run = RunFolder(folder / config.digest())
             try:
-                if not run.finished():
-                    for event in start(config, run):
-                        yield RunGoesOn(config, event)
+                for event in start(config, run):
+                    yield RunGoesOn(config, event)
             except TrainingError as error:
                 yield Failed(config, run.folder, str(error))
                 continue
