@@ -37,11 +37,11 @@ results: .venv/installed
 	  $(BIN)/handful evaluate --learner prototypes --data $$data --split test --u-max $$u_max --episodes 100 --seed 0 \
 	    --results results/prototypes.json || exit 1; \
 	done; done
-	$(BIN)/python benchmarks/readme_table.py --write
+	$(BIN)/python benchmarks/result_tables.py --write
 
 results-trained: .venv/installed
-	$(BIN)/python benchmarks/paper_rows.py --jobs 2
-	$(BIN)/python benchmarks/readme_table.py --write
+	$(BIN)/python benchmarks/paper_rows.py --threads 2
+	$(BIN)/python benchmarks/result_tables.py --write
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis

@@ -1,6 +1,6 @@
 """Trains and scores the paper's own rows: its framework in three forms on three corpora, and the two ablations.
 
-python benchmarks/paper_rows.py --jobs 2      # trains what is missing, then scores it, in the order that matters
+python benchmarks/paper_rows.py --threads 2   # trains what is missing, then scores it, in the order that matters
 python benchmarks/paper_rows.py atis-ww-1     # these jobs only, if they are missing
 python benchmarks/paper_rows.py --list        # what there is to do
 

@@ -14,15 +14,27 @@ ROOT = Path(__file__).parent.parent
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import readme_table  # pyright: ignore[reportMissingImports]
+    import result_tables  # pyright: ignore[reportMissingImports]
 
-    yield readme_table
-    sys.modules.pop("readme_table")
+    yield result_tables
+    sys.modules.pop("result_tables")
 
 
-def test_readmes_tables_are_those_of_the_measured_results(tables):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert tables.with_tables(readme) == readme
+@pytest.mark.parametrize("file", ["README.md", "docs/results.md"])
+def test_tables_are_those_of_the_measured_results(file: str, tables):
+    assert tables.with_tables(file) == (ROOT / file).read_text(encoding="utf-8")
+
+
+def test_records_that_do_not_belong_together_are_not_averaged(tables):
+    (record, *_) = json.loads((ROOT / "results" / "explicit_joint" / "atis-ww-0.json").read_text(encoding="utf-8"))
+    cell = [record[key] for key in ("row", "corpus", "u_max", "decoding")]
+    another_seed = record | {"train_seed": 7}
+    assert len(tables.measured([record, another_seed], *cell)) == 2
+    assert tables.measured([record, another_seed | {"split": "dev"}], *cell) == [record]
+    with pytest.raises(ValueError, match="two records of one train seed"):
+        tables.measured([record, record], *cell)
+    with pytest.raises(ValueError, match="records of different settings or data"):
+        tables.measured([record, another_seed | {"config": record["config"] | {"epochs": 99}}], *cell)
 
 
 def test_the_settings_in_force_are_the_measured_best():

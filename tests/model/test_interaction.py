@@ -37,6 +37,14 @@ def test_a_sentence_is_the_mean_of_its_own_words(lengths: list[int]):
         assert found[row].tolist() == pytest.approx(oracle.mean(part.tolist()), abs=1e-9)
 
 
+@pytest.mark.parametrize("sentences", [256, 257, 600])
+def test_the_means_of_many_sentences_are_those_of_few(sentences: int):
+    lengths = [1 + number % 3 for number in range(sentences)]
+    words = words_of(lengths)
+    expected = torch.cat([sentence_means(part, Bounds.of([len(part)])) for part in words.split(lengths)])
+    assert sentence_means(words, Bounds.of(lengths)).numpy() == pytest.approx(expected.numpy(), abs=1e-9)
+
+
 @settings(deadline=None)
 @given(LENGTHS, st.integers(0, 3))
 def test_a_window_ends_where_its_sentence_ends(lengths: list[int], reach: int):

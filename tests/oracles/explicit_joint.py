@@ -152,3 +152,11 @@ def losses(
         cosine,
     )
     return ic, sf, ic_scl, sf_scl
+
+
+def total(
+    terms: Sequence[float], slot_weight: float, intent_contrast_weight: float, slot_contrast_weight: float
+) -> float:
+    """Eq. 11: L = L_IC + λ L_SF + γ L_IC,scl + δ L_SF,scl."""
+    ic, sf, ic_scl, sf_scl = terms
+    return ic + slot_weight * sf + intent_contrast_weight * ic_scl + slot_contrast_weight * sf_scl

@@ -1,0 +1,197 @@
+"""The tables of results in README and docs/results.md, from the records in results/.
+
+python benchmarks/result_tables.py            # prints them
+python benchmarks/result_tables.py --write    # puts them into their files, between their marks
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+END = "<!-- end of results -->\n"
+PAPER_CORPORA = ("snips", "atis", "top")
+CORPORA = (*PAPER_CORPORA, "released-snips", "released-atis", "released-top")
+# What every record of a table has in common: a stray one is told, not averaged.
+ENCODER, SPLIT, EPISODES, EPISODE_SEED = "all-MiniLM-L6-v2", "test", 100, 0
+TRAINED_ROWS = (
+    ("(o,o)", "joint"),
+    ("(w,o)", "joint"),
+    ("(w,w)", "joint"),
+    ("(w,w)", "independent"),
+    ("intent-to-slot", "joint"),
+    ("slot-to-intent", "joint"),
+)
+
+# The paper's Tables 3-6 and its ablation: (row, corpus, U_max) -> intent accuracy, slot F1.
+PUBLISHED = {
+    ("(o,o)", "snips", 20): (84.61, 50.03),
+    ("(o,o)", "atis", 20): (76.09, 61.79),
+    ("(o,o)", "top", 20): (59.63, 38.41),
+    ("(w,o)", "snips", 20): (85.81, 50.77),
+    ("(w,o)", "atis", 20): (80.37, 62.73),
+    ("(w,o)", "top", 20): (62.81, 38.82),
+    ("(w,w)", "snips", 20): (85.15, 52.82),
+    ("(w,w)", "atis", 20): (80.44, 63.65),
+    ("(w,w)", "top", 20): (62.85, 39.92),
+    ("(o,o)", "snips", 100): (86.35, 54.29),
+    ("(o,o)", "atis", 100): (84.92, 59.13),
+    ("(o,o)", "top", 100): (67.98, 38.74),
+    ("(w,o)", "snips", 100): (86.46, 54.52),
+    ("(w,o)", "atis", 100): (86.85, 62.01),
+    ("(w,o)", "top", 100): (68.74, 38.40),
+    ("(w,w)", "snips", 100): (86.79, 55.19),
+    ("(w,w)", "atis", 100): (86.29, 64.95),
+    ("(w,w)", "top", 100): (68.51, 40.88),
+    ("intent-to-slot", "snips", 20): (81.20, 49.57),
+    ("intent-to-slot", "atis", 20): (72.90, 59.27),
+    ("intent-to-slot", "top", 20): (57.11, 36.12),
+    ("slot-to-intent", "snips", 20): (82.75, 48.95),
+    ("slot-to-intent", "atis", 20): (73.57, 54.73),
+    ("slot-to-intent", "top", 20): (58.39, 34.43),
+}
+
+
+def cell(value: dict[str, Any]) -> str:
+    return f"{value['mean']:.1f} ± {value['ci95']:.1f}"
+
+
+def untrained_table(records: Sequence[dict[str, Any]]) -> str:
+    lines = [
+        "| data | U_max | intent accuracy | slot F1, strict | slot F1, released | joint, strict | seconds |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    by_key = {(record["corpus"], record["u_max"]): record for record in records}
+    for corpus in CORPORA:
+        for u_max in (20, 100):
+            record = by_key[corpus, u_max]
+            metrics = ("intent_accuracy", "slot_f1_strict", "slot_f1_released", "joint_accuracy")
+            cells = [corpus, str(u_max), *(cell(record[metric]) for metric in metrics), f"{record['eval_seconds']:.0f}"]
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def trained_table(records: Sequence[dict[str, Any]]) -> str:
+    """One line a row, corpus and U_max: what was measured with its spread, and beside it what the paper prints."""
+    lines = [
+        "| row | data | U_max | intent accuracy | paper | slot F1, released | paper | strict | joint | seeds "
+        "| episodes, at most | best after |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row, decoding in TRAINED_ROWS:
+        for u_max in (20, 100):
+            for corpus in PAPER_CORPORA:
+                found = measured(records, row, corpus, u_max, decoding)
+                if not found:
+                    continue
+                accuracy, f1 = PUBLISHED[row, corpus, u_max]
+                metrics = ("intent_accuracy", "slot_f1_released", "slot_f1_strict", "joint_accuracy")
+                ours = [over_seeds([record[metric] for record in found]) for metric in metrics]
+                cells = [label(row, decoding), corpus, str(u_max)]
+                cells += [ours[0], f"{accuracy:.1f}", ours[1], f"{f1:.1f}", *ours[2:], str(len(found))]
+                cells += [str(budget(found[0])), ", ".join(str(record["train_episodes"]) for record in found)]
+                lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def short_table(records: Sequence[dict[str, Any]]) -> str:
+    """Means only: ours, and in brackets the paper's."""
+    corpora = [corpus.upper() for corpus in PAPER_CORPORA]
+    lines = [
+        f"| U_max | row | intents: {' | '.join(corpora)} | slots, released: {' | '.join(corpora)} "
+        f"| slots, strict: {' | '.join(corpora)} |",
+        f"|---|---|{'---|' * 9}",
+    ]
+    for u_max in (20, 100):
+        for row, decoding in TRAINED_ROWS:
+            found = [measured(records, row, corpus, u_max, decoding) for corpus in PAPER_CORPORA]
+            if not all(found):
+                continue
+            cells = [str(u_max), label(row, decoding)]
+            for metric, published in (("intent_accuracy", 0), ("slot_f1_released", 1), ("slot_f1_strict", None)):
+                for corpus, ours in zip(PAPER_CORPORA, found, strict=True):
+                    mean = f"{statistics.mean(record[metric]['mean'] for record in ours):.1f}"
+                    paper = "" if published is None else f" ({PUBLISHED[row, corpus, u_max][published]:.1f})"
+                    cells.append(mean + paper)
+            lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def label(row: str, decoding: str) -> str:
+    return row if decoding == "joint" else f"{row}, word by word"
+
+
+def measured(
+    records: Sequence[dict[str, Any]], row: str, corpus: str, u_max: int, decoding: str
+) -> list[dict[str, Any]]:
+    """The records of one cell, one a train seed, alike in everything but the seeds."""
+    wanted = (row, corpus, u_max, decoding, ENCODER, SPLIT, EPISODES, EPISODE_SEED)
+    keys = ("row", "corpus", "u_max", "decoding", "encoder", "split", "episodes", "episode_seed")
+    found = [record for record in records if tuple(record[key] for key in keys) == wanted]
+    seeds = [record["train_seed"] for record in found]
+    if len(set(seeds)) != len(seeds):
+        raise ValueError(f"{row} on {corpus}, U_max {u_max}: two records of one train seed: {seeds}")
+    if any(without_seeds(record) != without_seeds(found[0]) for record in found):
+        raise ValueError(f"{row} on {corpus}, U_max {u_max}: records of different settings or data")
+    return sorted(found, key=lambda record: record["train_seed"])
+
+
+def without_seeds(record: dict[str, Any]) -> tuple[Any, ...]:
+    config = {key: value for key, value in record["config"].items() if key not in {"train_seed", "episode_seed"}}
+    return config, record["data_version"], record["train_u_max"]
+
+
+def budget(record: dict[str, Any]) -> int:
+    return record["config"]["epochs"] * record["config"]["episodes_per_epoch"]
+
+
+def over_seeds(values: Sequence[dict[str, Any]]) -> str:
+    """One seed: mean ± ci95 over episodes. Several: mean ± std over the seeds."""
+    if len(values) == 1:
+        return cell(values[0])
+    means = [value["mean"] for value in values]
+    return f"{statistics.mean(means):.1f} ± {statistics.stdev(means):.1f} std"
+
+
+def records_of(*paths: Path) -> list[dict[str, Any]]:
+    return [record for path in paths for record in json.loads(path.read_text(encoding="utf-8"))]
+
+
+# A mark in a file -> the table that stands after it, and the records that it is made of.
+TABLES: dict[str, dict[str, tuple[Callable[[Sequence[dict[str, Any]]], str], str]]] = {
+    "README.md": {
+        "<!-- results:short -->\n": (short_table, "explicit_joint/*.json"),
+        "<!-- results:prototypes -->\n": (untrained_table, "prototypes.json"),
+    },
+    "docs/results.md": {"<!-- results:trained -->\n": (trained_table, "explicit_joint/*.json")},
+}
+
+
+def tables(file: str) -> dict[str, str]:
+    return {
+        mark: make(records_of(*sorted((ROOT / "results").glob(records))))
+        for mark, (make, records) in TABLES[file].items()
+    }
+
+
+def with_tables(file: str) -> str:
+    """The file's text, with its tables made anew."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    for mark, made in tables(file).items():
+        before, rest = text.split(mark)
+        _, after = rest.split(END, maxsplit=1)
+        text = f"{before}{mark}{made}{END}{after}"
+    return text
+
+
+if __name__ == "__main__":
+    for name in TABLES:
+        if "--write" in sys.argv[1:]:
+            (ROOT / name).write_text(with_tables(name), encoding="utf-8")
+        else:
+            print("\n".join(tables(name).values()))
