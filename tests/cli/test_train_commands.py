@@ -110,7 +110,11 @@ def test_results_are_filed_in_a_list(run, config: Path, tmp_path: Path):
         (["train", "{config}", "--set", "encoder.name=/no/such/folder"], "there is no encoder '/no/such/folder'"),
         (["train", "{config}", "--set", "u_max=3"], "take U_max"),
         (["train", "{config}", "--into", "{tmp}/none", "--resume"], "there is no run to resume"),
+        (["train", "{config}", "--into", "{tmp}"], "the folder holds other files and no run"),
+        (["train", "{config}", "--into", "{config}"], "tiny.yml: found a file, expected a folder or nothing"),
         (["evaluate", "{tmp}/none"], "found no checkpoint.json"),
+        (["evaluate", "{config}"], "tiny.yml: found no checkpoint.json, expected the folder of a checkpoint"),
+        (["sweep", "{config}", "--json", "{tmp}"], "expected the path of a file"),
         (["evaluate"], "name one with --data"),
         (["evaluate", "{tmp}/none", "--learner", "prototypes"], "expected one of the two"),
         (["sweep", "{config}"], "there is no setting 'data'"),
@@ -158,6 +162,40 @@ def test_ctrl_c_saves_and_resume_ends_the_same(config: Path, whole: Path, tmp_pa
     )
     assert resumed.returncode == 0
     assert_same_weights(whole, cut)
+
+
+def test_ctrl_c_in_a_sweep_saves_the_run_under_way(config: Path, tmp_path: Path):
+    plan, runs = tmp_path / "plan.yml", tmp_path / "runs"
+    plan.write_text("base: tiny.yml\nset: {episodes_per_epoch: 400}\nstages:\n- learner.window: [0]\n")
+    process = subprocess.Popen(
+        [*HANDFUL, "sweep", str(plan), "--runs", str(runs), *ONE_THREAD], stderr=subprocess.PIPE, text=True
+    )
+    _wait_for_any(runs, "*/events.jsonl")
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on from here" in told
+    (folder,) = runs.iterdir()
+    steps = (folder / "events.jsonl").read_text().count("\n")
+    assert json.loads((folder / "state.json").read_text())["progress"]["step"] == steps > 0
+
+
+def test_trouble_with_the_cache_is_told_in_a_line(run, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "cache").write_text("a file, where a folder is expected")
+    monkeypatch.setenv("HANDFUL_CACHE", str(tmp_path / "cache"))
+    told = run("train", str(config), "--into", str(tmp_path / "run"), "--set", "epochs=1")
+    assert told.code == 0, told.err
+    assert "warning: " in told.err
+    assert "what is computed is kept in memory only" in told.err
+    assert "UserWarning" not in told.err
+
+
+def _wait_for_any(folder: Path, pattern: str) -> None:
+    for _ in range(1200):
+        if any(file.read_text() for file in folder.glob(pattern)):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"{folder}: the run does not get on")
 
 
 def _wait_for(log: Path, lines: int, process: subprocess.Popen[str] | None = None) -> None:

@@ -69,6 +69,14 @@ def test_a_sentence_has_the_same_numbers_in_any_company(tmp_path: Path, monkeypa
             np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
+def test_it_stays_on_the_cpu_wherever_the_rest_is_computed(tmp_path: Path) -> None:
+    features = ElmoFeatures(*write_elmo(tmp_path))
+    expected = features.compute(SENTENCES)
+    with torch.device("meta"):  # a device whose tensors hold no numbers, in the place of a GPU
+        found = features.compute(SENTENCES)
+    assert all(np.array_equal(one, other) for one, other in zip(expected, found, strict=True))
+
+
 def test_nothing_is_carried_from_call_to_call(tmp_path: Path) -> None:
     features = ElmoFeatures(*write_elmo(tmp_path))
     first = features.compute(SENTENCES)

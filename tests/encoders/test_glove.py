@@ -37,6 +37,15 @@ def test_words_are_looked_up_in_lower_case_and_unknown_ones_are_zero(tmp_path: P
     np.testing.assert_array_equal(found, floats([[1, 2], [3, 4], [0, 0], [3, 4]]))
 
 
+def test_vectors_that_know_none_of_many_words_are_refused(tmp_path: Path) -> None:
+    features = GloveFeatures.from_text(write(tmp_path, "FLY 1 2\nTO 3 4\n"))
+    np.testing.assert_array_equal(features.compute([("fly", "to")])[0], floats([[0, 0], [0, 0]]))
+    with pytest.raises(
+        CheckpointError, match=r"know none of 60 words, as 'fly', 'to': expected vectors of lower-cased"
+    ):
+        features.compute([("fly", "to")] * 30)
+
+
 def test_what_was_given_out_may_be_changed(tmp_path: Path) -> None:
     features = GloveFeatures.from_text(write(tmp_path, "rome 3 4\n"))
     features.compute([("rome",)])[0][:] = 9

@@ -108,7 +108,8 @@ def byte_level_roberta(tmp_path: Path) -> Path:
         unk_token="<unk>",
         model_max_length=16,
     ).save_pretrained(tmp_path)
-    config = transformers.RobertaConfig(**TINY | {"vocab_size": 300}, max_position_embeddings=18, pad_token_id=1)
+    sizes: dict[str, Any] = {**TINY, "vocab_size": 300}
+    config = transformers.RobertaConfig(**sizes, max_position_embeddings=18, pad_token_id=1)
     torch.manual_seed(0)
     transformers.RobertaModel(config).save_pretrained(tmp_path)
     return tmp_path

@@ -21,6 +21,7 @@ from encoders.store_worker import (
     stored,
     the_file,
 )
+from handful.encoders import store_file
 from handful.encoders.encoding import Array
 from handful.encoders.store import ArrayStore
 from handful.encoders.store_file import key_of
@@ -290,3 +291,17 @@ def test_hits_are_fast(tmp_path: Path):
 
     assert quickest(1 << 30) < 0.001
     assert quickest(0) < 0.02
+
+
+def test_a_lock_that_is_never_let_go_holds_up_nobody_for_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A process that was suspended while it wrote."""
+    fcntl = pytest.importorskip("fcntl", reason="this platform has no file locks")
+    monkeypatch.setattr(store_file, "_LOCK_SECONDS", 0.1)
+    sentences = numbered(3)
+    ArrayStore(NAME, folder=tmp_path).get(sentences[:1], arrays_of)
+    with next(tmp_path.glob("*.lock")).open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        store = ArrayStore(NAME, folder=tmp_path)
+        with pytest.warns(UserWarning, match=r"kept in memory only, not in this file: another process has held"):
+            assert_right(sentences, store.get(sentences, arrays_of))
+    assert stored(tmp_path, sentences) == sentences[:1]

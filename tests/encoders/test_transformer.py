@@ -110,7 +110,7 @@ def test_nothing_to_encode_is_nothing_encoded(encoder: TransformerEncoder):
 
 
 def test_folders_that_are_no_encoder_are_refused(tmp_path: Path, tiny_bert: Path):
-    with pytest.raises(CheckpointError, match=r"found no config\.json"):
+    with pytest.raises(CheckpointError, match=r"found no 'config\.json', 'model\.safetensors', 'tokenizer\.json', exp"):
         TransformerEncoder(tmp_path)
     broken = tmp_path / "broken"
     shutil.copytree(tiny_bert, broken)
@@ -118,6 +118,42 @@ def test_folders_that_are_no_encoder_are_refused(tmp_path: Path, tiny_bert: Path
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(CheckpointError, match="cannot be loaded"):
         TransformerEncoder(broken)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "model.safetensors"])
+def test_a_folder_that_lacks_a_file_is_refused(name: str, tmp_path: Path, tiny_bert: Path):
+    """Without its tokenizer's file transformers would make up a tokenizer, to which all words are one."""
+    folder = Path(shutil.copytree(tiny_bert, tmp_path / "part"))
+    (folder / name).rename(folder / f"other-{name}")
+    with pytest.raises(CheckpointError, match=f"found no '{name}'"):
+        TransformerEncoder(folder)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("[]", "cannot be loaded: "),
+        ('{"model_type": "bert", "hidden_size": "x"}', "cannot be loaded: "),
+        ('{"model_type": "bert", "hidden_act": "nope"}', "cannot be loaded: KeyError: 'nope'"),
+        ('{"model_type": "no-such-model"}', "cannot be loaded: "),
+    ],
+)
+def test_settings_of_no_bert_are_told(content: str, told: str, tmp_path: Path, tiny_bert: Path):
+    folder = Path(shutil.copytree(tiny_bert, tmp_path / "odd"))
+    (folder / "config.json").write_text(content)
+    with pytest.raises(CheckpointError, match=told):
+        TransformerEncoder(folder)
+
+
+def test_a_model_without_numbered_positions_is_told(tmp_path: Path, tiny_bert: Path):
+    import transformers
+
+    config = transformers.T5Config(vocab_size=14, d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2)
+    transformers.T5EncoderModel(config).save_pretrained(tmp_path)
+    for file in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(tiny_bert / file, tmp_path / file)
+    with pytest.raises(CheckpointError, match=r"expected a BERT-like model|lacks weights of its own model"):
+        TransformerEncoder(tmp_path)
 
 
 def test_weights_that_are_missing_are_not_made_up(tmp_path: Path, tiny_bert: Path):

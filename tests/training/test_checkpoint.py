@@ -190,11 +190,25 @@ def test_weights_are_never_read_from_outside_the_folder(name: str, trained: Path
 def test_no_checkpoint(tmp_path: Path, trained: Path):
     with pytest.raises(CheckpointError, match=r"found no checkpoint.json, expected the folder of a checkpoint or of a"):
         load_learner(tmp_path / "nowhere")
-    with pytest.raises(CheckpointError, match=r"cannot be read: .*Not a directory"):
+    with pytest.raises(CheckpointError, match=r"config.json: found no checkpoint.json, expected the folder of"):
         load_learner(trained / "config.json")
     shutil.rmtree(trained / "checkpoint")
     with pytest.raises(CheckpointError, match="the run has no checkpoint yet"):
         load_learner(trained)
+
+
+def test_a_checkpoint_that_is_replaced_while_it_is_read_is_read_anew(trained: Path, monkeypatch: pytest.MonkeyPatch):
+    """A run in training finds a better epoch between the moment its checkpoint.json is read and that of its weights."""
+    real, found = checkpoint.read_about, []
+
+    def read(folder: Path) -> checkpoint.About:
+        found.append(real(folder))
+        return found[-1] if len(found) > 1 else found[-1].model_copy(update={"weights": "gone.safetensors"})
+
+    monkeypatch.setattr(checkpoint, "read_about", read)
+    _, about = load_learner(trained)
+    assert about.weights == weights_of(trained).name
+    assert len(found) == 2
 
 
 @pytest.mark.parametrize("part", ["model.safetensors", "tokenizer.json"])

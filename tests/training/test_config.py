@@ -108,6 +108,8 @@ def test_a_misspelt_key_is_told_with_its_line(write: Write):
         ("data: [a]\n", "run.yml:1: data: input should be a valid string, found ['a']"),
         ("data: a\nepochs: many\n", "run.yml:2: epochs: input should be a valid integer, unable to parse string"),
         ("data: a\nepochs: 2.5\n", "run.yml:2: epochs: input should be a valid integer"),
+        ("data: a\nepochs: true\n", "run.yml:2: epochs: expected a value that is not true or false, found True"),
+        ("data: a\noptimiser: {clip: yes}\n", "run.yml:2: optimiser.clip: expected a value that is not true or false"),
         ("data: a\nepochs: 0\n", "run.yml:2: epochs: input should be greater than or equal to 1, found 0"),
         ("data: a\nu_max: 2\n", "run.yml:2: u_max: input should be greater than or equal to 3, found 2"),
         ("data: a\nlearner:\n  dropout: 1\n", "run.yml:3: learner.dropout: input should be less than 1, found 1"),
@@ -169,9 +171,21 @@ def test_encoders(write: Write):
     assert encoder("{}") == TransformerConfig()
     assert encoder("{kind: glove}") == GloveConfig()
     assert encoder("{kind: glove, file: g.txt}") == GloveConfig(file=Path("g.txt"))
+    assert encoder("{kind: glove, file: g.txt}").file == Path.cwd() / "g.txt"  # pyright: ignore
+    assert encoder("{kind: glove, file: ~/g.txt}").file == Path.home() / "g.txt"  # pyright: ignore
     assert encoder("{kind: elmo, options: o, weights: w}") == ElmoConfig(options=Path("o"), weights=Path("w"))
     assert encoder("{kind: elmo, options: o, weights: w, glove: }").glove is None  # pyright: ignore
     assert encoder("{}", "encoder.kind=glove") == GloveConfig()
+
+
+def test_a_folder_of_an_encoder_is_found_from_anywhere(
+    write: Write, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    path = write(f"data: atis\nencoder: {{name: {tiny_bert.name}}}\n")
+    monkeypatch.chdir(tiny_bert.parent)
+    assert load_config(path).encoder == TransformerConfig(name=str(tiny_bert))
+    monkeypatch.chdir(tmp_path)
+    assert load_config(path).encoder.name == tiny_bert.name, "no folder here, so a name"  # pyright: ignore
 
 
 def test_what_is_wrong_with_an_encoder_is_told_by_the_names_of_the_file(write: Write):

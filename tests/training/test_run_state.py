@@ -192,7 +192,7 @@ def test_a_process_killed_while_it_made_the_folder_leaves_no_run(tmp_path: Path,
 def test_a_run_is_not_put_among_other_things(tmp_path: Path, tiny_config: Config, start: Start):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "thesis.tex").write_text("mine")
-    with pytest.raises(ConfigError, match="there is a run already"):
+    with pytest.raises(ConfigError, match="the folder holds other files and no run"):
         start(tiny_config(epochs=1), tmp_path / "run")
     with pytest.raises(HandfulError, match="cannot be written"):
         start(tiny_config(epochs=1), tmp_path / "run" / "thesis.tex")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
+import warnings
 
 import typer
 
 from handful.cli import bots, corpora, evaluate, research, train
-from handful.cli.console import err
+from handful.cli.console import err, warn
 from handful.errors import ConfigError, HandfulError
 
 # Typer carries a click of its own in some versions and depends on one in others; this is the right class in both.
@@ -52,6 +53,7 @@ def _root(
 def main(arguments: list[str] | None = None) -> None:
     debug, words = _take_debug(list(sys.argv[1:] if arguments is None else arguments))
     _prepare_streams()
+    warnings.showwarning = _tell_warning
     try:
         sys.exit(app(words or ["--help"], standalone_mode=False))
     except _UsageError as error:
@@ -79,6 +81,12 @@ def main(arguments: list[str] | None = None) -> None:
         err.print(f"error: {type(error).__name__}: {error}", style="red")
         err.print("this is a fault in handful; --debug shows where it happened")
         sys.exit(1)
+
+
+def _tell_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    """What the library warns of is for the person; what it stands on says to programmers is not."""
+    if issubclass(category, UserWarning):
+        warn([str(message)])
 
 
 def _prepare_streams() -> None:

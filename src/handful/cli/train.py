@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from handful.training.checkpoint import About
     from handful.training.config import RunConfig
     from handful.training.events import Event, StepDone
+    from handful.training.loop import Trainer
     from handful.training.run import RunFolder
     from handful.training.sweep import RunDone, RunFailed
 
@@ -89,18 +90,25 @@ def sweep(
     loaded, base = search.load_plan(plan)
     done: list[search.RunDone | search.RunFailed] = []
 
+    under_way: list[Trainer] = []
+
     def start(config: RunConfig, run: RunFolder) -> Iterator[Event]:
         resume = (run.folder / "config.json").exists()
-        return prepare_run(config, run, resume=resume, data_dir=data_dir, threads=threads).train()
+        under_way[:] = [prepare_run(config, run, resume=resume, data_dir=data_dir, threads=threads)]
+        return under_way[0].train()
 
     engine = search.one_after_another(start)
-    with _progress_bar() as show:
+    with _progress_bar() as show, _stop_between_steps() as stop:
         for event in search.sweep(loaded, base, runs or Path("runs") / plan.stem, engine):
             match event:
                 case search.StageBegun():
                     err.print(f"stage {event.number} of {len(loaded.stages)}: {event.runs} runs")
                 case search.RunGoesOn():
                     show(event.event, event.config)
+                    if stop():
+                        under_way[0].save()
+                        err.print("stopped; the same command goes on from here")
+                        raise typer.Exit(130)
                 case search.RunDone() | search.RunFailed():
                     done.append(event)
                     out.print(f"  {_spelt(event.values)}: {_outcome(event)}")

@@ -5,39 +5,55 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal, assert_never
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from handful.encoders import minilm
 from handful.encoders.features import FixedWords, FrozenFeatures, WordMaker
+from handful.settings import Settings
 
 
-class TransformerConfig(BaseModel):
+def _anywhere(path: Path) -> Path:
+    """As it is found from any folder: a run is evaluated elsewhere than it was trained."""
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError:  # the home of nobody: told when the file is looked for
+        return path.absolute()
+
+
+def _folder_or_name(name: str) -> str:
+    if name == minilm.NAME:
+        return name
+    found = _anywhere(Path(name))
+    try:
+        return str(found) if (found / "config.json").is_file() else name
+    except (OSError, ValueError):  # too long or too odd for a path, so at best a name
+        return name
+
+
+FilePath = Annotated[Path, AfterValidator(_anywhere)]
+
+
+class TransformerConfig(Settings):
     """A BERT-like model by folder or hub name; its embeddings and first layers are frozen."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     kind: Literal["transformer"] = "transformer"
-    name: str = Field(default=minilm.NAME, min_length=1)
+    name: Annotated[str, AfterValidator(_folder_or_name)] = Field(default=minilm.NAME, min_length=1)
     frozen_layers: int | None = Field(default=None, ge=0)  # none given: half of them, as in the paper (6 of 12)
 
 
-class GloveConfig(BaseModel):
+class GloveConfig(Settings):
     """GloVe vectors from their package, or from a text file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     kind: Literal["glove"] = "glove"
-    file: Path | None = None
+    file: FilePath | None = None
 
 
-class ElmoConfig(BaseModel):
+class ElmoConfig(Settings):
     """The official ELMo files, concatenated with GloVe, as in the paper."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     kind: Literal["elmo"] = "elmo"
-    options: Path
-    weights: Path
+    options: FilePath
+    weights: FilePath
     glove: GloveConfig | None = GloveConfig()
 
 

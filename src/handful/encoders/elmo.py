@@ -52,7 +52,8 @@ class ElmoFeatures:
         if not all(sentences):
             raise ValueError("a sentence without words cannot be encoded")
         found: dict[int, Array] = {}
-        with torch.inference_mode():
+        # Always on the CPU, where the weights are: it is done once, and kept.
+        with torch.inference_mode(), torch.device("cpu"):
             for batch in _batches(sentences):
                 found.update(zip(batch, self._forward([sentences[index] for index in batch]), strict=True))
         return [found[index] for index in range(len(sentences))]

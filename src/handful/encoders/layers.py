@@ -19,13 +19,15 @@ from handful.encoders.digests import sha256_once
 from handful.encoders.encoding import Array
 from handful.encoders.features import WordMaker
 from handful.encoders.pieces import Layout, PieceReader, layouts, like_lengths
-from handful.encoders.transformer import LoadedTransformer, last_hidden, load_transformer
+from handful.encoders.transformer import NEEDED_FILES, LoadedTransformer, last_hidden, load_transformer
 from handful.errors import CheckpointError, ConfigError
 from handful.types import Words
 
 # Where sentences of an episode are split into batches: less padding against fewer, larger products.
 _TRAINED_PIECES_A_BATCH = 512
 _KEPT_LAYOUTS = 100_000
+_OTHER_FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
+_READING = 1  # to be raised when the same files come to give other features
 _PROBE: Words = ("a", "few", "words", "to", "try")
 
 
@@ -145,10 +147,10 @@ def cut_transformer(folder: Path, frozen_layers: int | None, dropout: float) -> 
 
 
 def _identity(folder: Path) -> str:
-    """All files that change what the model makes of a sentence, as one sum."""
-    names = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
-    sums = [f"{name} {sha256_once(folder / name)}" for name in names if (folder / name).exists()]
-    return hashlib.sha256("\n".join(sums).encode()).hexdigest()
+    """All files that change what the model makes of a sentence, and how they are read, as one sum."""
+    names = (*NEEDED_FILES, *(name for name in _OTHER_FILES if (folder / name).exists()))
+    sums = [f"{name} {sha256_once(folder / name)}" for name in names]
+    return hashlib.sha256("\n".join([f"reading {_READING}", *sums]).encode()).hexdigest()
 
 
 def _same_as_whole(frozen: FrozenLayers, trained: TrainedLayers, layout: Layout, whole: Sequence[Array]) -> bool:

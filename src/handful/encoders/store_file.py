@@ -12,6 +12,7 @@ mapped the old one keep it until they look again. Nothing is believed without it
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import math
 import mmap
@@ -19,6 +20,7 @@ import os
 import stat
 import struct
 import sys
+import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -35,6 +37,7 @@ _BLOCK = 64
 _MAGIC = b"\x93hndfl\r\n"
 _FIELDS = struct.Struct("<8s32sQII")
 _OWN_CRC = struct.Struct("<I4x")
+_LOCK_SECONDS = 10.0
 
 
 class _Header(NamedTuple):
@@ -185,12 +188,25 @@ class ArrayFile:
 
 @contextmanager
 def _exclusively(lock: Path) -> Iterator[None]:
-    """One process at a time. The lock goes with the process, however it ends, so the lock file may stay."""
+    """One process at a time. The lock goes with the process, however it ends, so the lock file may stay.
+
+    Whoever holds it writes for a moment; one that is suspended meanwhile must not hold up the others for ever.
+    """
     import fcntl  # not on every platform; the store asks before it gets here
 
     descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise TimeoutError(
+                        errno.ETIMEDOUT, f"another process has held {lock.name} for {_LOCK_SECONDS:.0f} s"
+                    ) from None
+                time.sleep(0.01)
         yield
     finally:
         os.close(descriptor)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from safetensors import SafetensorError
 from tokenizers.pre_tokenizers import ByteLevel
 
 from handful.encoders.encoding import Array, Encoding
@@ -23,6 +22,7 @@ from handful.types import Words
 
 # Sentences of like length together, and no more padded pieces a batch than stay in the processor's caches.
 PIECES_A_BATCH = 2048
+NEEDED_FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,9 @@ class LoadedTransformer:
 
 def load_transformer(folder: Path) -> LoadedTransformer:
     """A BERT-like model in eval mode, and the reader of its pieces."""
-    if not (folder / "config.json").is_file():
-        raise CheckpointError(f"{folder}: found no config.json, expected the folder of a BERT-like model")
+    # Without a tokenizer's file transformers makes one up that knows no word.
+    if absent := [name for name in NEEDED_FILES if not (folder / name).is_file()]:
+        raise CheckpointError(f"{folder}: found no {listed(absent)}, expected the folder of a BERT-like model")
     transformers.utils.logging.disable_progress_bar()
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
@@ -46,8 +47,10 @@ def load_transformer(folder: Path) -> LoadedTransformer:
             dtype=torch.float32,
             output_loading_info=True,
         )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        raise CheckpointError(f"{folder}: the encoder cannot be loaded: {error}") from error
+    # What a foreign folder makes transformers raise is of many kinds; all of them mean that it is no such model.
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise CheckpointError(f"{folder}: the encoder cannot be loaded: {reason}") from error
     # Weights that the file lacks would be random ones. The pooler is not used, so it may be missing.
     missing = sorted(name for name in report["missing_keys"] if not name.startswith("pooler."))
     if missing:
@@ -61,7 +64,11 @@ def load_transformer(folder: Path) -> LoadedTransformer:
         raise CheckpointError(f"{folder}: the tokenizer reads words that come one by one otherwise than in a text")
     model.eval().to(torch.get_default_device())
     # The tokenizer knows of positions that the model keeps for itself, as RoBERTa does.
-    positions = min(int(model.config.max_position_embeddings), tokenizer.model_max_length)
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if not isinstance(positions, int):
+        kind = type(model).__name__
+        raise CheckpointError(f"{folder}: found a {kind} without numbered positions, expected a BERT-like model")
+    positions = min(positions, tokenizer.model_max_length)
     return LoadedTransformer(model, PieceReader(tokenizer, positions - 2))  # room for all but [CLS] and [SEP]
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from torch import Tensor
 
 from handful.data.labels import humanised
@@ -26,15 +26,14 @@ from handful.learners.support import SupportLabels
 from handful.model.interaction import Bounds, attend, sentence_means, window_means
 from handful.model.losses import ABSENT, Losses, Similarity, SlotMean, contrastive_loss, intent_loss, slot_loss
 from handful.model.prototypes import class_means, log_probabilities, membership, squared_distances
+from handful.settings import Settings
 from handful.types import Episode, Prediction, Utterance, Words
 from handful.words import split_words
 
 _ENCODED_TOGETHER = 256  # sentences; predictions of a long list must not need memory for all of it at once
 
 
-class ExplicitJointConfig(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
+class ExplicitJointConfig(Settings):
     name: Literal["explicit_joint"] = "explicit_joint"
     # λ, γ and δ were searched on the dev intents of ATIS and TOP (configs/sweep-*.yml, results/sweep-*.json).
     slot_weight: float = Field(default=1.0, ge=0)  # λ of Eq. 11

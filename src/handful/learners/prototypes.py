@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from handful.encoders.encoding import Encoder
 from handful.learners.support import SupportLabels
 from handful.model.prototypes import Floats, class_means, log_probabilities, membership, squared_distances, unit
+from handful.settings import Settings
 from handful.types import Prediction, Utterance, Words
 
 
-class PrototypesConfig(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class PrototypesConfig(Settings):
     # How far apart two distances must be to matter. Confidences depend on it, choices do not. All three settings
     # were chosen on train and dev intents by benchmarks/prototype_settings.py.
     intent_temperature: float = Field(default=0.3, gt=0)

@@ -133,15 +133,29 @@ def remove_half_written(folder: Path) -> None:
 def read_about(folder: Path) -> About:
     try:
         return read_record(folder / ABOUT, About, FORMAT)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise CheckpointError(f"{folder}: found no {ABOUT}, expected the folder of a checkpoint or of a run") from None
+
+
+def read_checkpoint(folder: Path) -> tuple[About, dict[str, Tensor]]:
+    """What the weights are, and the weights, at once: a run in training may replace both at any moment."""
+    about = read_about(folder)
+    while True:
+        try:
+            # Path.name: never a path out of the folder.
+            return about, read_tensors(folder / Path(about.weights).name, about.weights_sha256)
+        except CheckpointError:
+            newer = read_about(folder)
+            if newer == about:
+                raise
+            about = newer
 
 
 def read_record(file: Path, kind: type[_Record], newest: int) -> _Record:
     """A JSON file of ours; a file that is not there is the caller's to explain."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise
     except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{file}: cannot be read: {error}") from error
@@ -158,15 +172,16 @@ def read_record(file: Path, kind: type[_Record], newest: int) -> _Record:
         raise CheckpointError(f"{file}: {place}: {first['msg'].lower()}; the file is damaged or not ours") from None
 
 
-def load_checkpoint_weights(folder: Path, about: About, network: nn.Module, encoder_name: str) -> None:
+def load_checkpoint_weights(
+    folder: Path, about: About, weights: Mapping[str, Tensor], network: nn.Module, encoder_name: str
+) -> None:
     """Puts the checkpoint's weights into a network that was built from its own settings."""
     if about.encoder != encoder_name:
         raise CheckpointError(
             f"{folder}: it was trained on other encoder weights than those found here: expected {about.encoder!r}, "
             f"found {encoder_name!r}"
         )
-    file = folder / Path(about.weights).name  # never a path out of the folder
-    load_weights(network, read_tensors(file, about.weights_sha256), file)
+    load_weights(network, weights, folder / Path(about.weights).name)
 
 
 def read_tensors(file: Path, expected_sum: str) -> dict[str, Tensor]:

@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from handful.data.formats.tree import Node
 from handful.data.formats.yaml_tree import read_yaml
 from handful.encoders.choose import EncoderConfig, TransformerConfig
 from handful.errors import ConfigError, DataError, Place, Problem
 from handful.learners.explicit_joint import ExplicitJointConfig
+from handful.settings import Settings
 
 
-class OptimiserConfig(BaseModel):
+class OptimiserConfig(Settings):
     """AdamW; the rate rises over the warm-up and then falls in a straight line to nought at the last planned step."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     learning_rate: float = Field(default=1e-4, gt=0)
     weight_decay: float = Field(default=0.01, ge=0)
@@ -30,10 +29,8 @@ class OptimiserConfig(BaseModel):
     episodes_per_step: int = Field(default=1, ge=1)  # whose gradients are averaged, over all processes
 
 
-class DevConfig(BaseModel):
+class DevConfig(Settings):
     """After each epoch dev episodes are scored; the best epoch's weights are the checkpoint."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     episodes: int = Field(default=50, ge=1)
     u_max: int = Field(default=20, ge=3)
@@ -48,9 +45,7 @@ class DevConfig(BaseModel):
         return scores[self.choose_by]
 
 
-class RunConfig(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class RunConfig(Settings):
     data: str
     u_max: int = Field(default=20, ge=3)
     query_cap: int = Field(default=10, ge=1)
@@ -192,6 +187,8 @@ def told(error: Any) -> str:
             return f"{name}: found '{error['ctx']['tag']}', expected one of {error['ctx']['expected_tags']}"
         case "union_tag_not_found" | "model_type" | "model_attributes_type":
             return f"{name}: found {error['input']!r}, expected a group of settings"
+        case "tuple_type":
+            return f"{name}: found {error['input']!r}, expected a list of values"
         case _:
             message = error["msg"].removeprefix("Value error, ")
             return f"{name}: {message[0].lower()}{message[1:]}, found {error['input']!r}" if name else message

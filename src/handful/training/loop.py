@@ -71,8 +71,12 @@ class Trainer:
         self._ranks.wait()
         if self._progress.finished is not None:
             return
+        if not self._ranks.first:
+            self._ranks.wait()  # the first computes what is new; the others find it in the cache
         for sentences in self._learner.prepare((*self._sets.train, *self._sets.dev)):
             yield Prepared(sentences)
+        if self._ranks.first:
+            self._ranks.wait()
         while True:
             # What is owed is read off the progress: a run may have been saved and stopped after any event.
             epoch_ends = self._progress.step % self._config.steps_per_epoch == 0

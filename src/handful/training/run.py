@@ -89,9 +89,13 @@ class RunFolder:
         return self.folder / "checkpoint"
 
     def refuse_existing(self) -> None:
+        if (self.folder / "config.json").exists():
+            raise ConfigError(f"{self.folder}: there is a run already; --resume goes on with it, --into names another")
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ConfigError(f"{self.folder}: found a file, expected a folder or nothing; --into names another")
         # A process that was killed while it wrote config.json left a part of it, and no run.
         if self.folder.is_dir() and any(not file.match(".config.json.*") for file in self.folder.iterdir()):
-            raise ConfigError(f"{self.folder}: there is a run already; --resume goes on with it, --into names another")
+            raise ConfigError(f"{self.folder}: the folder holds other files and no run; --into names another")
 
     def create(self, config: RunConfig) -> None:
         write_text(self.folder / "config.json", json.dumps(config.model_dump(mode="json"), indent=1) + "\n")

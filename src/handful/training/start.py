@@ -15,7 +15,7 @@ from handful.learners.choose import build_trained
 from handful.learners.explicit_joint import ExplicitJointLearner
 from handful.places import cache_dir
 from handful.places import data_dir as chosen_dir
-from handful.training.checkpoint import About, load_checkpoint_weights, read_about
+from handful.training.checkpoint import About, load_checkpoint_weights, read_about, read_checkpoint
 from handful.training.config import RunConfig
 from handful.training.loop import Trainer
 from handful.training.ranks import Ranks
@@ -79,11 +79,12 @@ def load_learner(
     decoding: Literal["joint", "independent"] | None = None,
 ) -> tuple[ExplicitJointLearner, About]:
     """The learner of a checkpoint, or of a run's best one; `decoding` is the one setting that needs no training."""
-    about = read_run(folder)
+    checkpoint = _checkpoint_of(folder)
+    about, weights = read_checkpoint(checkpoint)
     config = about.config
     settings = config.learner if decoding is None else config.learner.model_copy(update={"decoding": decoding})
     learner = build_trained(settings, config.encoder, seed=config.train_seed, cache=cache, remember=remember)
-    load_checkpoint_weights(_checkpoint_of(folder), about, learner.network, learner.encoder_name)
+    load_checkpoint_weights(checkpoint, about, weights, learner.network, learner.encoder_name)
     return learner, about
 
 

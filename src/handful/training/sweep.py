@@ -13,20 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from handful.errors import ConfigError, DataError, Problem, TrainingError
+from handful.settings import Settings
 from handful.training.checkpoint import About, read_about
 from handful.training.config import RunConfig, apply_change, load_config, place_of, plain, read_mapping, told
 from handful.training.events import Event
 from handful.training.run import RunFolder
 
-Settings = dict[str, Any]
+Values = dict[str, Any]
 
 
-class SweepPlan(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class SweepPlan(Settings):
     base: Path | None = None  # a file with the settings of every run; relative to the plan's own
     set: dict[str, Any] = Field(default_factory=dict)  # a.b: c on top of them, or on top of the defaults
     stages: tuple[dict[str, tuple[Any, ...]], ...] = Field(min_length=1)
@@ -123,7 +122,7 @@ def one_after_another(start: Callable[[RunConfig, RunFolder], Iterable[Event]]) 
     return train
 
 
-def sweep(plan: SweepPlan, base: Settings, folder: Path, engine: Engine) -> Generator[SweepEvent, None, None]:
+def sweep(plan: SweepPlan, base: Values, folder: Path, engine: Engine) -> Generator[SweepEvent, None, None]:
     """The stages in order. Ties go to the values that were named first."""
     chosen: dict[str, Any] = dict(plan.set)
     for number, stage in enumerate(plan.stages, 1):
@@ -148,14 +147,16 @@ def sweep(plan: SweepPlan, base: Settings, folder: Path, engine: Engine) -> Gene
         yield StageDone(number, best, trained.score)
 
 
-def load_plan(path: Path) -> tuple[SweepPlan, Settings]:
+def load_plan(path: Path) -> tuple[SweepPlan, Values]:
     """The plan, and its base settings. Every combination of a stage is tried on them, with the first values of the
     stages before, ahead of the first run."""
     document = read_mapping(path)
     try:
         plan = SweepPlan.model_validate(plain(document))
     except ValidationError as error:
-        raise DataError([Problem(place_of(document, found), told(found)) for found in error.errors()]) from None
+        found = [wrong for wrong in error.errors() if wrong["type"] != "too_short" or error.error_count() == 1]
+        # A list whose items are all wrong counts as empty as well.
+        raise DataError([Problem(place_of(document, wrong), told(wrong)) for wrong in found]) from None
     base = {} if plan.base is None else load_config(path.parent / plan.base).written()
     chosen = dict(plan.set)
     for stage, written in zip(plan.stages, document.need("stages").items(), strict=True):
@@ -175,7 +176,7 @@ def _combinations(stage: dict[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
     return [dict(zip(stage, values, strict=True)) for values in itertools.product(*stage.values())]
 
 
-def _config(base: Settings, changes: Settings) -> RunConfig:
+def _config(base: Values, changes: Values) -> RunConfig:
     values = deepcopy(base)
     for key, value in changes.items():
         apply_change(values, key, deepcopy(value))  # a later change may reach into it
