@@ -186,3 +186,18 @@ def test_minilm_knows_what_is_alike(minilm: RememberingEncoder):
         for e in minilm.encode([("will", "it", "rain"), ("is", "a", "storm", "coming"), ("play", "some", "jazz")])
     )
     assert rain @ storm > rain @ music + 0.2
+
+
+def test_loading_says_nothing_of_weights_that_are_not_used(
+    tmp_path: Path, tiny_bert: Path, capfd: pytest.CaptureFixture
+):
+    from safetensors.torch import load_file, save_file
+
+    folder = Path(shutil.copytree(tiny_bert, tmp_path / "no_pooler"))
+    weights = load_file(folder / "model.safetensors")
+    kept = {name: tensor for name, tensor in weights.items() if not name.startswith("pooler.")}
+    assert len(kept) < len(weights)
+    save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+    capfd.readouterr()
+    TransformerEncoder(folder)
+    assert "".join(capfd.readouterr()) == ""

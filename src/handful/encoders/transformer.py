@@ -5,7 +5,8 @@ That mean is the one that MiniLM was trained with; the paper's model takes its o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,17 +37,9 @@ def load_transformer(folder: Path) -> LoadedTransformer:
     # Without a tokenizer's file transformers makes one up that knows no word.
     if absent := [name for name in NEEDED_FILES if not (folder / name).is_file()]:
         raise CheckpointError(f"{folder}: found no {listed(absent)}, expected the folder of a BERT-like model")
-    transformers.utils.logging.disable_progress_bar()
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        model, report = transformers.AutoModel.from_pretrained(
-            folder,
-            local_files_only=True,
-            trust_remote_code=False,
-            use_safetensors=True,
-            dtype=torch.float32,
-            output_loading_info=True,
-        )
+        with _silence():
+            tokenizer, model, report = _loaded(folder)
     # What a foreign folder makes transformers raise is of many kinds; all of them mean that it is no such model.
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
@@ -70,6 +63,33 @@ def load_transformer(folder: Path) -> LoadedTransformer:
         raise CheckpointError(f"{folder}: found a {kind} without numbered positions, expected a BERT-like model")
     positions = min(positions, tokenizer.model_max_length)
     return LoadedTransformer(model, PieceReader(tokenizer, positions - 2))  # room for all but [CLS] and [SEP]
+
+
+def _loaded(folder: Path) -> tuple[Any, Any, dict[str, Any]]:
+    """Tokenizer, model, and which of the model's weights the file lacks."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    model, report = transformers.AutoModel.from_pretrained(
+        folder,
+        local_files_only=True,
+        trust_remote_code=False,
+        use_safetensors=True,
+        dtype=torch.float32,
+        output_loading_info=True,
+    )
+    return tokenizer, model, report
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """What transformers reports of missing weights is checked here, and told in our words."""
+    logging = transformers.utils.logging
+    logging.disable_progress_bar()
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
 
 
 def _reads_words(tokenizer: Any) -> bool:
