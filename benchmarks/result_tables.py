@@ -1,4 +1,4 @@
-"""The tables of results in README and docs/results.md, from the records in results/.
+"""The tables of results in README and docs/, from the records in results/.
 
 python benchmarks/result_tables.py            # prints them
 python benchmarks/result_tables.py --write    # puts them into their files, between their marks
@@ -158,8 +158,44 @@ def over_seeds(values: Sequence[dict[str, Any]]) -> str:
     return f"{statistics.mean(means):.1f} ± {statistics.stdev(means):.1f} std"
 
 
+def speed_table(records: Sequence[dict[str, Any]]) -> str:
+    (record,) = records
+    lines = ["| | ratio | |", "|---|---|---|"]
+
+    def add(what: str, ratio: float, more: str) -> None:
+        lines.append(f"| {what} | {ratio:.2f} | {more} |")
+
+    for part in record["training"]:
+        kept, anew = part["episodes_per_second_kept"], part["episodes_per_second_anew"]
+        what = f"training with kept features against computed anew, {part['frozen_layers']} of 6 layers frozen"
+        add(what, part["ratio"], f"{kept:.2f} against {anew:.2f} episodes/s")
+    part = record["evaluation"]
+    count, anew, cold, warm = (part[key] for key in ("episodes", "seconds_anew", "seconds_cold", "seconds_warm"))
+    add(
+        f"{count} test episodes, first time, against encoding anew in each episode",
+        part["ratio_cold"],
+        f"{cold:.0f} s against {anew:.0f} s",
+    )
+    add("the same, second time in one process", part["ratio_warm"], f"{warm:.1f} s")
+    part = record["step_overhead"]
+    add(
+        "a training step against the bare forward and backward of encoder, BiLSTM and label texts",
+        1 + part["added_percent"] / 100,
+        "sampling, batching, attention, prototypes and losses together",
+    )
+    kept, anew = record["memory"]["peak_mb_kept"], record["memory"]["peak_mb_anew"]
+    add(
+        "peak memory of training with kept features against computed anew",
+        kept / anew,
+        f"{kept:.0f} against {anew:.0f} MB",
+    )
+    return "\n".join(lines) + "\n"
+
+
 def records_of(*paths: Path) -> list[dict[str, Any]]:
-    return [record for path in paths for record in json.loads(path.read_text(encoding="utf-8"))]
+    """Files hold one record, or a list of them."""
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    return [record for content in found for record in (content if isinstance(content, list) else [content])]
 
 
 # A mark in a file -> the table that stands after it, and the records that it is made of.
@@ -168,6 +204,7 @@ TABLES: dict[str, dict[str, tuple[Callable[[Sequence[dict[str, Any]]], str], str
         "<!-- results:short -->\n": (short_table, "explicit_joint/*.json"),
         "<!-- results:prototypes -->\n": (untrained_table, "prototypes.json"),
     },
+    "docs/training.md": {"<!-- results:speed -->\n": (speed_table, "training_speed.json")},
     "docs/results.md": {"<!-- results:trained -->\n": (trained_table, "explicit_joint/*.json")},
 }
 
