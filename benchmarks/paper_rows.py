@@ -91,9 +91,7 @@ def do(job: Job, threads: int) -> None:
 
 def _handful(arguments: list[str], threads: int) -> None:
     print("handful", " ".join(arguments), flush=True)
-    # Threads that wait by spinning take the cores from whatever else runs.
-    settings = [f"OMP_NUM_THREADS={threads}", "OMP_WAIT_POLICY=passive"]
-    command = ["env", *settings, sys.executable, "-m", "handful", *arguments]
+    command = ["env", f"OMP_NUM_THREADS={threads}", sys.executable, "-m", "handful", *arguments]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     print(done.stdout + done.stderr, flush=True)
     done.check_returncode()
