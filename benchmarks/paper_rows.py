@@ -23,6 +23,8 @@ ROWS = {
     "ww": [],
     "oo": ["learner.intent_contrast_weight=0", "learner.slot_contrast_weight=0"],
     "wo": ["learner.slot_contrast_weight=0"],
+    # What SNIPS's dev set, whose intents are not new, would have us do: go on.
+    "ww-long": ["epochs=10"],
     # The paper's ablations are of (o,o): no contrastive terms.
     "intent-to-slot": [
         "learner.direction=intent-to-slot",
@@ -61,7 +63,7 @@ class Job:
 
     def scorings(self) -> list[list[str]]:
         """Both U_max; the ablations at 20 only, as in the paper. (w,w) also without our decoding."""
-        u_maxes = ("20", "100") if self.row in {"ww", "wo", "oo"} else ("20",)
+        u_maxes = ("20",) if self.row in {"intent-to-slot", "slot-to-intent"} else ("20", "100")
         decodings = ("joint", "independent") if (self.row, self.seed) == ("ww", 0) else ("joint",)
         return [
             ["evaluate", str(self.run), "--u-max", u_max, "--episodes", "100", "--seed", "0", "--decoding", decoding]
@@ -71,9 +73,10 @@ class Job:
 
 
 def jobs() -> list[Job]:
-    """(w,w) on all corpora first, then the other rows, then (w,w) with two more seeds."""
-    first = [Job(row, corpus, 0) for row in ROWS for corpus in CORPORA]
-    return first + [Job("ww", corpus, seed) for seed in (1, 2) for corpus in CORPORA]
+    """(w,w) on all corpora first, then the other rows, then (w,w) with two more seeds, then the longer one."""
+    first = [Job(row, corpus, 0) for row in ROWS if row != "ww-long" for corpus in CORPORA]
+    more = [Job("ww", corpus, seed) for seed in (1, 2) for corpus in CORPORA]
+    return first + more + [Job("ww-long", "snips", seed) for seed in (0, 1)]
 
 
 def do(job: Job, threads: int) -> None:

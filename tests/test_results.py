@@ -27,14 +27,16 @@ def test_tables_are_those_of_the_measured_results(file: str, tables):
 
 def test_records_that_do_not_belong_together_are_not_averaged(tables):
     (record, *_) = json.loads((ROOT / "results" / "explicit_joint" / "atis-ww-0.json").read_text(encoding="utf-8"))
-    cell = [record[key] for key in ("row", "corpus", "u_max", "decoding")]
+    cell = [*(record[key] for key in ("row", "corpus", "u_max", "decoding")), 500]
     another_seed = record | {"train_seed": 7}
     assert len(tables.measured([record, another_seed], *cell)) == 2
     assert tables.measured([record, another_seed | {"split": "dev"}], *cell) == [record]
+    longer = another_seed | {"config": record["config"] | {"epochs": 99}}
+    assert tables.measured([record, longer], *cell) == [record]
     with pytest.raises(ValueError, match="two records of one train seed"):
         tables.measured([record, record], *cell)
     with pytest.raises(ValueError, match="records of different settings or data"):
-        tables.measured([record, another_seed | {"config": record["config"] | {"epochs": 99}}], *cell)
+        tables.measured([record, another_seed | {"config": record["config"] | {"query_cap": 99}}], *cell)
 
 
 def test_the_settings_in_force_are_the_measured_best():
