@@ -6,6 +6,8 @@ python benchmarks/training_speed.py --json results/training_speed.json       (ne
 2. Evaluation, cold and warm, against encoding anew in every episode.
 3. A training step against the bare forward and backward of encoder, BiLSTM and label texts on the same tokens.
 4. Peak memory of a process that trains with and without the cache.
+
+Of episodes that are timed one by one, a ratio is the median over episodes: what else a machine does comes in bursts.
 """
 
 from __future__ import annotations
@@ -13,12 +15,13 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import nn
@@ -36,6 +39,9 @@ from handful.training.evaluate import evaluate, evaluate_episode
 from handful.training.loop import decayed_groups
 from handful.types import Episode
 
+Pair = TypeVar("Pair", bound=tuple[str, Any])
+WARM_UP = 3  # episodes that are not counted
+
 
 def learner_of(frozen: int, *, keep: bool = True, remember: bool = False) -> ExplicitJointLearner:
     encoder = TransformerConfig(frozen_layers=frozen)
@@ -46,6 +52,15 @@ def seconds(work: Callable[[], Any]) -> float:
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
+
+
+def in_turn(number: int, *pair: Pair) -> Sequence[Pair]:
+    """What comes second finds warmer caches: each is the first every other time."""
+    return pair[:: 1 if number % 2 else -1]
+
+
+def median_ratio(these: Sequence[float], those: Sequence[float]) -> float:
+    return statistics.median(a / b for a, b in zip(these[WARM_UP:], those[WARM_UP:], strict=True))
 
 
 class Stepper:
@@ -66,16 +81,15 @@ def training(sampler: EpisodeSampler, frozen: int, episodes: int) -> dict[str, f
     kept, anew = Stepper(learner_of(frozen)), Stepper(learner_of(frozen, keep=False))
     drawn = [sampler.episode(number) for number in range(episodes)]
     list(kept.learner.prepare([u for episode in drawn for u in (*episode.support, *episode.query)]))
-    took = {"kept": 0.0, "anew": 0.0}
+    took: dict[str, list[float]] = {"kept": [], "anew": []}
     for number, episode in enumerate(drawn):
-        for name, stepper in (("kept", kept), ("anew", anew)):
-            spent = seconds(lambda stepper=stepper, episode=episode: stepper.step(lambda: episode))
-            took[name] += spent if number >= 3 else 0.0  # the first ones warm up
+        for name, stepper in in_turn(number, ("kept", kept), ("anew", anew)):
+            took[name].append(seconds(lambda stepper=stepper, episode=episode: stepper.step(lambda: episode)))
     return {
         "frozen_layers": frozen,
-        "episodes_per_second_kept": round((episodes - 3) / took["kept"], 3),
-        "episodes_per_second_anew": round((episodes - 3) / took["anew"], 3),
-        "ratio": round(took["anew"] / took["kept"], 2),
+        "episodes_per_second_kept": round(1 / statistics.median(took["kept"][WARM_UP:]), 3),
+        "episodes_per_second_anew": round(1 / statistics.median(took["anew"][WARM_UP:]), 3),
+        "ratio": round(median_ratio(took["anew"], took["kept"]), 2),
     }
 
 
@@ -109,7 +123,7 @@ def overhead(sampler: EpisodeSampler, episodes: int) -> dict[str, float]:
     assert isinstance(words, TrainedLayers)
     drawn = [sampler.episode(number) for number in range(episodes)]
     list(learner.prepare([u for episode in drawn for u in (*episode.support, *episode.query)]))
-    took = {"step": 0.0, "bare": 0.0}
+    took: dict[str, list[float]] = {"step": [], "bare": []}
     for number, episode in enumerate(drawn):
         sentences = [u.sentence for u in (*episode.support, *episode.query)]
         intents, slots = learner.attended_texts(SupportLabels(episode.support))
@@ -125,15 +139,13 @@ def overhead(sampler: EpisodeSampler, episodes: int) -> dict[str, float]:
         def step(number: int = number) -> None:
             learner.loss(sampler.episode(number)).total.backward()
 
-        # In turns: what comes second finds warmer caches.
-        for name, work in [("step", step), ("bare", bare)][:: 1 if number % 2 else -1]:
+        for name, work in in_turn(number, ("step", step), ("bare", bare)):
             network.zero_grad()
-            spent = seconds(work)
-            took[name] += spent if number >= 3 else 0.0
+            took[name].append(seconds(work))
     return {
-        "seconds_step": round(took["step"] / (episodes - 3), 4),
-        "seconds_bare": round(took["bare"] / (episodes - 3), 4),
-        "added_percent": round(100 * (took["step"] / took["bare"] - 1), 1),
+        "seconds_step": round(statistics.median(took["step"][WARM_UP:]), 4),
+        "seconds_bare": round(statistics.median(took["bare"][WARM_UP:]), 4),
+        "added_percent": round(100 * (median_ratio(took["step"], took["bare"]) - 1), 1),
     }
 
 
