@@ -22,9 +22,9 @@ class BiLSTM(nn.Module):
     def forward(self, words: Tensor, lengths: Sequence[int]) -> Tensor:
         """Sentences one after another, [W, width], and their lengths -> H, [W, 2 · width]."""
         order, batch_sizes = time_major(lengths)
-        packed = PackedSequence(self.dropout(words)[order], batch_sizes)
+        packed = PackedSequence(self.dropout(words).index_select(0, order), batch_sizes)
         hidden, _ = self.lstm(packed)
-        return hidden.data[torch.argsort(order)]
+        return hidden.data.index_select(0, torch.argsort(order))
 
 
 def time_major(lengths: Sequence[int]) -> tuple[Tensor, Tensor]:

@@ -49,13 +49,12 @@ class FrozenLayers:
 class Batch:
     states: Tensor  # [B, T, d]
     mask: Tensor | None  # [B, 1, 1, T], nought or -inf
-    present: Tensor  # [B, T], which pieces are no padding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     batches: tuple[Batch, ...]
-    words: Tensor  # of each word, the row of its first piece among the batches' present pieces, [W]
+    words: Tensor  # of each word, the row of its first piece among the rows of all batches, padding among them, [W]
 
 
 class TrainedLayers(WordMaker):
@@ -81,7 +80,8 @@ class TrainedLayers(WordMaker):
         starts = np.cumsum(lengths) - lengths
         # One row of zeros at the end is what padding reads.
         hidden = torch.as_tensor(np.concatenate([*features, np.zeros((1, self.width), dtype=np.float32)]))
-        batches, places = [], []
+        batches, made = [], 0
+        places = torch.empty(len(hidden), dtype=torch.long)  # where a row of hidden states comes to stand
         for batch in like_lengths(lengths, _TRAINED_PIECES_A_BATCH):
             own = torch.tensor([lengths[row] for row in batch])
             steps = torch.arange(int(own.max()))
@@ -89,13 +89,13 @@ class TrainedLayers(WordMaker):
             rows = torch.where(present, torch.as_tensor(starts[batch])[:, None] + steps, len(hidden) - 1)
             # Added to the attention's scores; without padding there is nothing to add, and a faster way.
             mask = None if bool(present.all()) else torch.where(present, 0.0, -torch.inf)[:, None, None, :]
-            batches.append(Batch(hidden[rows], mask, present))
-            places.append(rows[present])
+            batches.append(Batch(hidden[rows], mask))
+            places[rows[present]] = made + torch.arange(rows.numel()).view_as(rows)[present]
+            made += rows.numel()
         totals = [sum(layout.lengths) for layout in found]
         firsts = np.cumsum(totals) - totals
         rows = [layout.word_rows + first for layout, first in zip(found, firsts, strict=True)]
-        order = torch.argsort(torch.cat(places))
-        return Plan(tuple(batches), order[torch.as_tensor(np.concatenate(rows))])
+        return Plan(tuple(batches), places[torch.as_tensor(np.concatenate(rows))])
 
     def raised(self, plan: Plan) -> Tensor:
         """The layers over all batches, and of what comes out each word's first piece. [W, d]."""
@@ -104,8 +104,9 @@ class TrainedLayers(WordMaker):
             states = batch.states
             for layer in self.layers:
                 states = layer(states, batch.mask)
-            outputs.append(states[batch.present])
-        return torch.cat(outputs)[plan.words]
+            outputs.append(states.flatten(0, 1))
+        # index_select, here and in the BiLSTM: the gradient of [] adds row by row, many times as slow.
+        return torch.cat(outputs).index_select(0, plan.words)
 
     def _layout(self, sentences: Sequence[Words]) -> list[Layout]:
         """Pieces of a sentence are the same every time, too."""

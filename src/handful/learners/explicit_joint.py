@@ -177,8 +177,8 @@ class AdaptedExplicitJoint:
         intent_texts, slot_texts = learner.attended_texts(labels)
         self._intent_labels, self._slot_labels = self._label_means(intent_texts), self._label_means(slot_texts)
         sentences, words = self._represent([utterance.sentence for utterance in support])
-        self._intent_prototypes = class_means(sentences, membership(labels.intent_numbers, len(labels.intents)))
-        self._tag_prototypes = class_means(words, membership(labels.tag_numbers, len(labels.tags)))
+        self._intent_prototypes = _prototypes(sentences, labels.intent_numbers, len(labels.intents))
+        self._tag_prototypes = _prototypes(words, labels.tag_numbers, len(labels.tags))
 
     def predict(self, sentences: Sequence[Words], *, tag_candidates: Set[str] | None = None) -> list[Prediction]:
         if not sentences:
@@ -196,16 +196,16 @@ class AdaptedExplicitJoint:
     def _distances(self, sentences: Sequence[Words]) -> tuple[Array, Array]:
         """Of sentences from the intents' prototypes, [B, N], and of their words from the tags', [W, K]."""
         sentence_vectors, word_vectors = self._represent(sentences)
+        # In torch up to here: its threads and those of numpy's products would take turns in waiting for each other.
         return (
-            squared_distances(sentence_vectors, self._intent_prototypes),
-            squared_distances(word_vectors, self._tag_prototypes),
+            squared_distances(sentence_vectors, self._intent_prototypes).cpu().numpy(),
+            squared_distances(word_vectors, self._tag_prototypes).cpu().numpy(),
         )
 
-    def _represent(self, sentences: Sequence[Words]) -> tuple[Array, Array]:
+    def _represent(self, sentences: Sequence[Words]) -> tuple[Tensor, Tensor]:
         words = torch.as_tensor(np.concatenate(self._learner.encode(sentences)))
         bounds = Bounds.of([len(words) for words in sentences])
-        found = self._learner.represent(words, bounds, self._intent_labels, self._slot_labels)
-        return found[0].cpu().numpy(), found[1].cpu().numpy()
+        return self._learner.represent(words, bounds, self._intent_labels, self._slot_labels)
 
     def _label_means(self, texts: Sequence[Words]) -> Tensor:
         if not texts:
@@ -216,5 +216,9 @@ class AdaptedExplicitJoint:
 
 def _distances(vectors: Tensor, shots: int, classes: Sequence[int], count: int) -> Tensor:
     """Eq. 4-6: support rows come first; the distances of all others from the support's prototypes."""
-    members = torch.as_tensor(membership(classes, count)).to(vectors.dtype)
-    return squared_distances(vectors[shots:], class_means(vectors[:shots], members))
+    return squared_distances(vectors[shots:], _prototypes(vectors[:shots], classes, count))
+
+
+def _prototypes(vectors: Tensor, classes: Sequence[int], count: int) -> Tensor:
+    """Eq. 4-5. [n, d] and n class numbers -> [count, d]."""
+    return class_means(vectors, torch.as_tensor(membership(classes, count)).to(vectors.dtype))
