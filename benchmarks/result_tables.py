@@ -101,6 +101,35 @@ def trained_table(records: Sequence[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def paired_table(records: Sequence[dict[str, Any]]) -> str:
+    """Rows less (w,w), seed 0, episode by episode on the same episodes: mean ± 95 % interval."""
+    metrics = ("intent_accuracy", "slot_f1_released", "slot_f1_strict")
+    lines = [
+        "| row less (w,w) | data | U_max | intent accuracy | slot F1, released | strict |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row, decoding, most in TRAINED_ROWS:
+        if row == "(w,w)":
+            continue
+        for u_max in (20, 100):
+            for corpus in PAPER_CORPORA:
+                found = measured(records, row, corpus, u_max, decoding, most)[:1]
+                base = measured(records, "(w,w)", corpus, u_max, decoding, most)[:1]
+                if not found:
+                    continue
+                if found[0]["train_seed"] != base[0]["train_seed"]:
+                    raise ValueError(f"{row} on {corpus}, U_max {u_max}: (w,w) has no record of the same seed")
+                cells = [paired(found[0][metric], base[0][metric]) for metric in metrics]
+                lines.append(f"| {row} | {corpus} | {u_max} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def paired(ours: dict[str, Any], base: dict[str, Any]) -> str:
+    differences = [a - b for a, b in zip(ours["per_episode"], base["per_episode"], strict=True)]
+    half = 1.96 * statistics.stdev(differences) / len(differences) ** 0.5
+    return f"{statistics.mean(differences):+.1f} ± {half:.1f}"
+
+
 def short_table(records: Sequence[dict[str, Any]]) -> str:
     """Means only: ours, and in brackets the paper's."""
     corpora = [corpus.upper() for corpus in PAPER_CORPORA]
@@ -208,7 +237,10 @@ TABLES: dict[str, dict[str, tuple[Callable[[Sequence[dict[str, Any]]], str], str
         "<!-- results:prototypes -->\n": (untrained_table, "prototypes.json"),
     },
     "docs/training.md": {"<!-- results:speed -->\n": (speed_table, "training_speed.json")},
-    "docs/results.md": {"<!-- results:trained -->\n": (trained_table, "explicit_joint/*.json")},
+    "docs/results.md": {
+        "<!-- results:trained -->\n": (trained_table, "explicit_joint/*.json"),
+        "<!-- results:paired -->\n": (paired_table, "explicit_joint/*.json"),
+    },
 }
 
 

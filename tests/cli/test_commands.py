@@ -244,3 +244,11 @@ def test_a_terminal_without_unicode_is_no_reason_to_fail(bot: Path):
 def test_check_counts_what_was_read_but_is_not_used(run, bot: Path):
     bot.write_text(bot.read_text() + "stories: []\n")
     assert "1 to look at" in run("check", str(bot)).out
+
+
+def test_warnings_are_told_in_a_line_and_those_for_programmers_are_not(capsys: pytest.CaptureFixture[str]):
+    from handful.cli.entry import _tell_warning
+
+    for category in (RuntimeWarning, UserWarning, DeprecationWarning, FutureWarning):
+        _tell_warning(category(f"of {category.__name__}"), category, "file.py", 1)
+    assert capsys.readouterr().err.splitlines() == ["warning: of RuntimeWarning", "warning: of UserWarning"]

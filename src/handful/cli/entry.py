@@ -84,8 +84,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _tell_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    """What the library warns of is for the person; what it stands on says to programmers is not."""
-    if issubclass(category, UserWarning):
+    """In a line, as everything else; what is to change in a library one day is for programmers alone."""
+    if not issubclass(category, (DeprecationWarning, PendingDeprecationWarning, FutureWarning)):
         warn([str(message)])
 
 
