@@ -66,7 +66,7 @@ class Job:
         u_maxes = ("20",) if self.row in {"intent-to-slot", "slot-to-intent"} else ("20", "100")
         decodings = ("joint", "independent") if (self.row, self.seed) == ("ww", 0) else ("joint",)
         return [
-            ["evaluate", str(self.run), "--u-max", u_max, "--episodes", "100", "--seed", "0", "--decoding", decoding]
+            ["evaluate", str(self.run), "--u-max", u_max, "--episodes", "100", "--seed", "0", "--set", f"decoding={decoding}"]
             for u_max in u_maxes
             for decoding in decodings
         ]

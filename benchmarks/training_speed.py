@@ -134,7 +134,8 @@ def overhead(sampler: EpisodeSampler, episodes: int) -> dict[str, float]:
 
         def bare(plan: Any = plan, order: torch.Tensor = order, sizes: torch.Tensor = sizes) -> None:
             packed = nn.utils.rnn.PackedSequence(
-                network.bilstm.dropout(words.raised(plan)).index_select(0, order), sizes
+                network.bilstm.dropout(words.raised(plan).index_select(0, plan.words)).index_select(0, order),
+                sizes,
             )
             network.bilstm.lstm(packed)[0].data.sum().backward()
 

@@ -38,9 +38,9 @@ def evaluate(
     u_max: UMax = 20,
     episodes: Annotated[int, typer.Option("--episodes", min=1, help="How many episodes.")] = 100,
     seed: Seed = 0,
-    decoding: Annotated[
-        Literal["joint", "independent"] | None,
-        typer.Option("--decoding", help="Of a run: slots by intent in legal sequences, or each word by itself."),
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A.B=C", help="A run's setting of prediction: tuning.steps=10; repeatable."),
     ] = None,
     json_out: Annotated[Path | None, typer.Option("--json", help="Write the result here; - is stdout.")] = None,
     results: Annotated[
@@ -53,21 +53,19 @@ def evaluate(
         raise ConfigError("found no data set to score on: name one with --data")
     if run is not None and learner is not None:
         raise ConfigError(f"found the run {run} and --learner {learner}, expected one of the two")
-    if run is None and decoding is not None:
-        raise ConfigError("--decoding is a setting of trained runs, and none is named")
+    if run is None and changes:
+        raise ConfigError("--set changes the settings of a trained run, and none is named")
     if str(results) == "-":
         raise ConfigError("--results is a list of results in a file; --json - writes one to stdout")
     for path in (json_out, results):
         if path is not None and str(path) != "-":
             refuse_unwritable(path)
     if run is not None and data is None:
-        from handful.training.start import read_run
-
-        data = read_run(run).config.data
+        data = _own_corpus(run)
     assert data is not None
     corpus, sampler = sampler_of(data, split, u_max, seed, data_dir)
     # Now, not later: everything a person may have mistyped is known before the encoder is loaded.
-    scored = _untrained(learner or "prototypes") if run is None else _trained(run, decoding)
+    scored = _untrained(learner or "prototypes") if run is None else _trained(run, changes or [])
     started = time.perf_counter()
     scores = _score(scored.learner, sampler.episodes(episodes), f"{data} {split}", episodes)
     record = {
@@ -100,26 +98,44 @@ def _untrained(name: Literal["prototypes"]) -> _Scored:
     return _Scored(built, {**about, "train_u_max": None, "train_seed": None, "train_seconds": None})
 
 
-def _trained(run: Path, decoding: Literal["joint", "independent"] | None) -> _Scored:
+def _own_corpus(run: Path) -> str:
+    from handful.training.start import read_run
+
+    corpora = read_run(run).config.corpora
+    if len(corpora) > 1:
+        raise ConfigError(f"the run was trained on {', '.join(corpora)}: name one to score on with --data")
+    return corpora[0]
+
+
+def _trained(run: Path, changes: list[str]) -> _Scored:
+    from handful.training.config import parse_change
     from handful.training.start import encoder_label, features_dir, load_learner, row_of
 
-    built, about = load_learner(run, remember=True, cache=features_dir(), decoding=decoding)
-    config = about.config
+    values = dict(parse_change(change) for change in changes)
+    built, about = load_learner(run, remember=True, cache=features_dir(), changes=values)
+    config = about.config.model_copy(update={"learner": built.config})
     return _Scored(
         built,
         {
             "row": row_of(config),
             "encoder": encoder_label(config),
-            "mode": "single",
-            "train_corpus": config.data,
+            "mode": "single" if len(config.corpora) == 1 else "joint",
+            "train_corpus": config.data_label,
             "train_u_max": config.u_max,
             "train_seed": config.train_seed,
             "train_seconds": about.train_seconds,
             "train_episodes": about.step * config.optimiser.episodes_per_step,
-            "decoding": built.config.decoding,
+            **_decoding(built.config),
             "config": config.model_dump(mode="json"),
         },
     )
+
+
+def _decoding(config: Any) -> dict[str, Any]:
+    """How predictions were made, where a learner has more than one way."""
+    if config.name == "explicit_joint":
+        return {"decoding": config.decoding}
+    return {"tuning_steps": config.tuning.steps}
 
 
 def _score(learner: Learner, drawn: Any, title: str, total: int) -> list[EpisodeScore]:

@@ -36,9 +36,27 @@ class WordMaker(nn.Module, ABC):
         super().__init__()
         self.width = width
 
+    @property
+    def shared(self) -> tuple[object, ...]:
+        """What a copy need not have for itself: nothing of it is trained."""
+        return ()
+
     @abstractmethod
     def forward(self, sentences: Sequence[Words], features: Sequence[Array]) -> Tensor:
         """Words of all sentences, one after another: [W, width]."""
+
+    def with_sentences(self, sentences: Sequence[Words], features: Sequence[Array]) -> tuple[Tensor, Tensor]:
+        """The words, and a vector for each sentence: [W, width], [B, width]. Here it is the mean of its words."""
+        words = self(sentences, features)
+        return words, row_means(words, [len(own) for own in sentences])
+
+
+def row_means(rows: Tensor, lengths: Sequence[int]) -> Tensor:
+    """Means of runs of rows. [R, d] and B lengths -> [B, d]."""
+    own = torch.as_tensor(lengths)
+    owners = torch.repeat_interleave(torch.arange(len(own)), own)
+    sums = rows.new_zeros(len(own), rows.shape[1]).index_add(0, owners, rows)
+    return sums / own[:, None]
 
 
 class FixedWords(WordMaker):

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from handful.encoders.digests import sha256_once
 from handful.encoders.encoding import Array
-from handful.encoders.features import WordMaker
+from handful.encoders.features import WordMaker, row_means
 from handful.encoders.pieces import Layout, PieceReader, layouts, like_lengths
 from handful.encoders.transformer import NEEDED_FILES, LoadedTransformer, last_hidden, load_transformer
 from handful.errors import CheckpointError, ConfigError
@@ -55,6 +55,8 @@ class Batch:
 class Plan:
     batches: tuple[Batch, ...]
     words: Tensor  # of each word, the row of its first piece among the rows of all batches, padding among them, [W]
+    pieces: Tensor  # the rows of all sentences' pieces, [CLS] and [SEP] among them, each once, sentence after sentence
+    counts: tuple[int, ...]  # how many pieces each sentence has
 
 
 class TrainedLayers(WordMaker):
@@ -69,9 +71,21 @@ class TrainedLayers(WordMaker):
         self._reader = reader
         self._layouts: OrderedDict[Words, Layout] = OrderedDict()
 
+    @property
+    def shared(self) -> tuple[object, ...]:
+        return self._reader, self._layouts
+
     def forward(self, sentences: Sequence[Words], features: Sequence[Array]) -> Tensor:
         """[P, d] a sentence -> [W, d]."""
-        return self.raised(self.planned(sentences, features))
+        plan = self.planned(sentences, features)
+        # index_select, here and in the BiLSTM: the gradient of [] adds row by row, many times as slow.
+        return self.raised(plan).index_select(0, plan.words)
+
+    def with_sentences(self, sentences: Sequence[Words], features: Sequence[Array]) -> tuple[Tensor, Tensor]:
+        """A sentence is the mean of its pieces, as MiniLM and its like were trained."""
+        plan = self.planned(sentences, features)
+        rows = self.raised(plan)
+        return rows.index_select(0, plan.words), row_means(rows.index_select(0, plan.pieces), plan.counts)
 
     def planned(self, sentences: Sequence[Words], features: Sequence[Array]) -> Plan:
         """The windows of all sentences in batches of like lengths."""
@@ -94,19 +108,24 @@ class TrainedLayers(WordMaker):
             made += rows.numel()
         totals = [sum(layout.lengths) for layout in found]
         firsts = np.cumsum(totals) - totals
-        rows = [layout.word_rows + first for layout, first in zip(found, firsts, strict=True)]
-        return Plan(tuple(batches), places[torch.as_tensor(np.concatenate(rows))])
+        words = [layout.word_rows + first for layout, first in zip(found, firsts, strict=True)]
+        pieces = [layout.counted_rows + first for layout, first in zip(found, firsts, strict=True)]
+        return Plan(
+            tuple(batches),
+            places[torch.as_tensor(np.concatenate(words))],
+            places[torch.as_tensor(np.concatenate(pieces))],
+            tuple(len(own) for own in pieces),
+        )
 
     def raised(self, plan: Plan) -> Tensor:
-        """The layers over all batches, and of what comes out each word's first piece. [W, d]."""
+        """The layers over all batches: their rows, padding among them. [R, d]."""
         outputs = []
         for batch in plan.batches:
             states = batch.states
             for layer in self.layers:
                 states = layer(states, batch.mask)
             outputs.append(states.flatten(0, 1))
-        # index_select, here and in the BiLSTM: the gradient of [] adds row by row, many times as slow.
-        return torch.cat(outputs).index_select(0, plan.words)
+        return torch.cat(outputs)
 
     def _layout(self, sentences: Sequence[Words]) -> list[Layout]:
         """Pieces of a sentence are the same every time, too."""

@@ -52,13 +52,18 @@ class WordNetwork(nn.Module):
 
     def prepare(self, sentences: Sequence[Words]) -> Iterator[int]:
         """Computes and keeps the frozen features of all sentences; yields how many are done."""
-        ordered = sorted(set(sentences), key=lambda words: (len(words), words))
-        for start in range(0, len(ordered), _PREPARED_TOGETHER):
-            batch = ordered[start : start + _PREPARED_TOGETHER]
+        yield from prepared(sentences, self.frozen, self._kept)
 
-            def compute(missing: Sequence[Words], batch: Sequence[Words] = batch) -> list[Array]:
-                found = dict(zip(batch, self.frozen.compute(batch), strict=True))
-                return [found[words] for words in missing]
 
-            self._kept.get(batch, compute)
-            yield min(start + _PREPARED_TOGETHER, len(ordered))
+def prepared(sentences: Sequence[Words], frozen: FrozenFeatures, kept: Kept) -> Iterator[int]:
+    """Features of all sentences, computed and kept, batch by batch; yields how many are done."""
+    ordered = sorted(set(sentences), key=lambda words: (len(words), words))
+    for start in range(0, len(ordered), _PREPARED_TOGETHER):
+        batch = ordered[start : start + _PREPARED_TOGETHER]
+
+        def compute(missing: Sequence[Words], batch: Sequence[Words] = batch) -> list[Array]:
+            found = dict(zip(batch, frozen.compute(batch), strict=True))
+            return [found[words] for words in missing]
+
+        kept.get(batch, compute)
+        yield min(start + _PREPARED_TOGETHER, len(ordered))

@@ -10,6 +10,7 @@ from handful.learners.learner import Learner
 if TYPE_CHECKING:
     from handful.encoders.choose import EncoderConfig
     from handful.learners.explicit_joint import ExplicitJointConfig, ExplicitJointLearner
+    from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
 
 LearnerName = Literal["prototypes"]
 LEARNERS: tuple[LearnerName, ...] = get_args(LearnerName)
@@ -35,27 +36,38 @@ def build_learner(name: LearnerName, *, remember: bool = False) -> Learner:
 
 
 def build_trained(
-    config: ExplicitJointConfig,
+    config: ExplicitJointConfig | JointSpansConfig,
     encoder: EncoderConfig,
     *,
     seed: int,
     cache: Path | None,
     remember: bool,
     keep_features: bool = True,
-) -> ExplicitJointLearner:
+) -> ExplicitJointLearner | JointSpansLearner:
     """A learner as training begins with it; `seed` draws the weights that no encoder gives.
 
     Frozen features are kept in memory, and in the folder `cache` where there is one. `keep_features=False` computes
-    them anew every time: only a benchmark wants that.
+    them anew every time: a benchmark wants that, and a parser, which would only hoard what its users say.
     """
     import torch
 
     from handful.encoders.choose import build_encoder
     from handful.encoders.network import Unkept, WordNetwork
     from handful.encoders.store import ArrayStore
-    from handful.learners.explicit_joint import ExplicitJointLearner
+    from handful.learners.explicit_joint import ExplicitJointConfig, ExplicitJointLearner
+    from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
+    from handful.model.span_network import SpanNetwork
 
     frozen, words = build_encoder(encoder, config.dropout)
     torch.manual_seed(seed)
     kept = ArrayStore(frozen.name, folder=cache) if keep_features else Unkept()
-    return ExplicitJointLearner(WordNetwork(frozen, words, kept, config.dropout), config, remember=remember)
+    match config:
+        case ExplicitJointConfig():
+            return ExplicitJointLearner(WordNetwork(frozen, words, kept, config.dropout), config, remember=remember)
+        case JointSpansConfig():
+            network = SpanNetwork(
+                frozen, words, kept, width=config.width, dropout=config.dropout, without=config.without
+            )
+            return JointSpansLearner(network, config, remember=remember)
+        case _:
+            assert_never(config)

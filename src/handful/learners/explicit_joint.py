@@ -50,6 +50,11 @@ class ExplicitJointConfig(Settings):
     # What a label means, where its name read as words does not say it.
     descriptions: dict[str, Annotated[str, Field(pattern=r"\S")]] = Field(default_factory=dict)
 
+    @property
+    def of_prediction(self) -> frozenset[str]:
+        """The settings that a trained learner may be given anew."""
+        return frozenset({"decoding"})
+
 
 class ExplicitJointLearner:
     def __init__(self, network: WordNetwork, config: ExplicitJointConfig, *, remember: bool = False) -> None:

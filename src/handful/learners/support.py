@@ -81,7 +81,7 @@ class SupportLabels:
             certainty = probabilities[row, np.arange(len(path)), path]
             # A span is as sure as its least sure word.
             confidences = tuple(min(float(certainty[span.start : span.end].min()), 1.0) for span in spans)
-            found.append(Prediction(tuple(ranking), tags, tuple(self._named(span) for span in spans), confidences))
+            found.append(Prediction(tuple(ranking), tags, tuple(self.named(span) for span in spans), confidences))
         return found
 
     def _open(self, intent: int, allowed: frozenset[str] | None, jointly: bool) -> NDArray[np.bool_]:
@@ -94,7 +94,8 @@ class SupportLabels:
             self._open_tags[intent, allowed, jointly] = known
         return known
 
-    def _named(self, span: Slot) -> Slot:
+    def named(self, span: Slot) -> Slot:
+        """A span of a slot's key, with its label and role."""
         known = self._slot_of_key[span.label]
         return Slot(known.label, span.start, span.end, role=known.role)
 

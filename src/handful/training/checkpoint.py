@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -44,13 +44,13 @@ class About(BaseModel):
     weights: str  # the file's name
     weights_sha256: str
     step: int
-    dev: dict[str, float]  # means over the dev episodes, in percent
+    dev: dict[str, float]  # means over the dev episodes, in percent; empty where there were none
     train_seconds: float
     data_version: str
     versions: dict[str, str]
 
     def model_post_init(self, _: Any) -> None:
-        if set(self.dev) != set(METRICS):
+        if self.dev and set(self.dev) != set(METRICS):
             raise ValueError(f"found the dev scores {sorted(self.dev)}, expected {sorted(METRICS)}")
 
 
@@ -79,7 +79,8 @@ def load_weights(network: nn.Module, weights: Mapping[str, Tensor], source: Path
         raise CheckpointError(f"{source}: the weights are not those of this model: the file {found}")
     for name, parameter in expected.items():
         found = weights[name]
-        if (parameter.shape, parameter.dtype) != (found.shape, found.dtype):
+        # Half precision is for files: it is read, and computed with as what the network has.
+        if parameter.shape != found.shape or found.dtype not in {parameter.dtype, torch.float16}:
             raise CheckpointError(
                 f"{source}: {name} has the shape {list(found.shape)} of {found.dtype}, "
                 f"expected {list(parameter.shape)} of {parameter.dtype}"
@@ -89,9 +90,14 @@ def load_weights(network: nn.Module, weights: Mapping[str, Tensor], source: Path
             parameter.copy_(weights[name])
 
 
-def save_checkpoint(folder: Path, network: nn.Module, about: Mapping[str, Any]) -> None:
+def save_checkpoint(
+    folder: Path, network: nn.Module, about: Mapping[str, Any], precision: Literal["float32", "float16"] = "float32"
+) -> None:
     """Whole or not at all: checkpoint.json names its weights, and takes the place of the one before in one step."""
-    weights, total = write_tensors(folder, trained_weights(network))
+    trained = trained_weights(network)
+    if precision == "float16":
+        trained = {name: weight.half() for name, weight in trained.items()}
+    weights, total = write_tensors(folder, trained)
     content = {"format": FORMAT, **about, "weights": weights.name, "weights_sha256": total, "versions": versions()}
     checked = About.model_validate(content)
     write_text(folder / ABOUT, json.dumps(checked.model_dump(mode="json"), indent=1) + "\n")

@@ -6,16 +6,17 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
 
 from handful.data.formats.tree import Node
 from handful.data.formats.yaml_tree import read_yaml
 from handful.encoders.choose import EncoderConfig, TransformerConfig
 from handful.errors import ConfigError, DataError, Place, Problem
 from handful.learners.explicit_joint import ExplicitJointConfig
+from handful.learners.joint_spans import JointSpansConfig
 from handful.settings import Settings
 
 
@@ -27,17 +28,20 @@ class OptimiserConfig(Settings):
     warmup_steps: int = Field(default=100, ge=0)
     clip: float = Field(default=1.0, gt=0)  # of the gradient's norm
     episodes_per_step: int = Field(default=1, ge=1)  # whose gradients are averaged, over all processes
+    # What was not pretrained may learn faster than the encoder: its rate is this many times as high.
+    new_weights_rate: float = Field(default=1.0, gt=0)
 
 
 class DevConfig(Settings):
-    """After each epoch dev episodes are scored; the best epoch's weights are the checkpoint."""
+    """After each epoch dev episodes are scored; the best epoch's weights, or the last one's, are the checkpoint."""
 
-    episodes: int = Field(default=50, ge=1)
+    episodes: int = Field(default=50, ge=0)  # none: the last epoch's weights are the checkpoint, unscored
     u_max: int = Field(default=20, ge=3)
     episode_seed: int = Field(default=1_000_003, ge=0)
     # "mean" is that of intent accuracy and strict slot F1.
     choose_by: Literal["mean", "intent_accuracy", "slot_f1_strict"] = "mean"
     patience: int = Field(default=4, ge=1)  # epochs without a better score before training ends
+    keep: Literal["best", "last"] = "best"  # with "last", dev scores are there to be read, and end nothing
 
     def score(self, scores: Mapping[str, float]) -> float:
         if self.choose_by == "mean":
@@ -45,8 +49,51 @@ class DevConfig(Settings):
         return scores[self.choose_by]
 
 
+class PaperEpisodes(Settings):
+    """The paper's sampler, with the settings `u_max` and `query_cap`."""
+
+    kind: Literal["paper"] = "paper"
+
+
+class BalancedEpisodes(Settings):
+    """Our own: every class gives what it has (episodes/balanced.py)."""
+
+    kind: Literal["balanced"]
+    most_classes: int = Field(default=6, ge=3)
+    most_shots: int = Field(default=8, ge=1)
+
+
+def _by(key: str, default: str) -> Discriminator:
+    """Settings that name no kind are the default's: `frozen_layers: 4` alone is enough."""
+
+    def tag(value: Any) -> str | None:
+        return str(value.get(key, default)) if isinstance(value, dict) else getattr(value, key, None)
+
+    return Discriminator(tag)
+
+
+LearnerConfig = Annotated[
+    Annotated[ExplicitJointConfig, Tag("explicit_joint")] | Annotated[JointSpansConfig, Tag("joint_spans")],
+    _by("name", "explicit_joint"),
+]
+EpisodesConfig = Annotated[
+    Annotated[PaperEpisodes, Tag("paper")] | Annotated[BalancedEpisodes, Tag("balanced")], _by("kind", "paper")
+]
+_UNIONS = {"encoder": "kind", "learner": "name", "train_episodes": "kind"}  # and what names their variant
+
+
+def _names(value: Any) -> Any:
+    several = isinstance(value, (list, tuple)) and value and all(isinstance(name, str) for name in value)
+    if not isinstance(value, str) and not several:
+        raise ValueError("expected the name of a corpus, or a list of names")
+    return value
+
+
 class RunConfig(Settings):
-    data: str
+    data: Annotated[str | tuple[str, ...], BeforeValidator(_names)]  # several: "joint", in the paper's words
+    # Which intents are trained on. With dev intents among them nothing is left to choose by.
+    train_splits: tuple[Literal["train", "dev"], ...] = ("train",)
+    train_episodes: EpisodesConfig = PaperEpisodes()
     u_max: int = Field(default=20, ge=3)
     query_cap: int = Field(default=10, ge=1)
     train_seed: int = Field(default=0, ge=0, lt=2**63)  # of weights and dropout
@@ -54,9 +101,18 @@ class RunConfig(Settings):
     epochs: int = Field(default=10, ge=1)
     episodes_per_epoch: int = Field(default=100, ge=1)
     encoder: EncoderConfig = TransformerConfig()
-    learner: ExplicitJointConfig = ExplicitJointConfig()
+    learner: LearnerConfig = ExplicitJointConfig()
     optimiser: OptimiserConfig = OptimiserConfig()
     dev: DevConfig = DevConfig()
+    checkpoint_precision: Literal["float32", "float16"] = "float32"
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        return (self.data,) if isinstance(self.data, str) else self.data
+
+    @property
+    def data_label(self) -> str:
+        return "+".join(self.corpora)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -81,6 +137,14 @@ class RunConfig(Settings):
                 f"episodes_per_epoch is {self.episodes_per_epoch}, expected a multiple of "
                 f"optimiser.episodes_per_step, {self.optimiser.episodes_per_step}"
             )
+        if len(set(self.corpora)) < len(self.corpora):
+            raise ValueError(f"data names a corpus twice: {self.data_label}")
+        if "train" not in self.train_splits or len(set(self.train_splits)) < len(self.train_splits):
+            raise ValueError(f"train_splits is {list(self.train_splits)}, expected [train] or [train, dev]")
+        if "dev" in self.train_splits and self.dev.episodes:
+            raise ValueError("dev intents that are trained on cannot choose a checkpoint: set dev.episodes to 0")
+        if len(self.corpora) > 1 and self.train_episodes.kind == "paper":
+            raise ValueError("several corpora need train_episodes.kind: balanced; the paper's sampler knows one")
 
 
 def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:
@@ -168,10 +232,11 @@ def setting_name(error: Any) -> str:
 
 def _location(error: Any) -> list[str | int]:
     found = list(error["loc"])
-    if error["type"] == "union_tag_invalid":
-        return [*found, "kind"]
-    if found[:1] == ["encoder"]:
-        # The variant of the union (the encoder's kind) is in pydantic's location and not in the file.
+    variant = _UNIONS.get(str(found[0])) if found else None
+    if error["type"] == "union_tag_invalid" and variant is not None:
+        return [*found, variant]
+    if variant is not None:
+        # The variant of a union (the encoder's kind) is in pydantic's location and not in the file.
         del found[1:2]
     return found
 

@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import nn
 
+from handful.episodes.balanced import BalancedSampler
 from handful.episodes.sampler import EpisodeSampler
 from handful.errors import ConfigError, TrainingError
 from handful.learners.learner import EpisodeLoss, TrainedLearner
 from handful.training.checkpoint import save_checkpoint
-from handful.training.config import OptimiserConfig, RunConfig
+from handful.training.config import BalancedEpisodes, OptimiserConfig, PaperEpisodes, RunConfig
 from handful.training.evaluate import evaluate_episode
 from handful.training.events import DevScored, Event, Finished, Prepared, StepDone
 from handful.training.ranks import Ranks
 from handful.training.run import Ground, Progress, RunFolder
 from handful.training.scoring import METRICS, EpisodeScore
 from handful.training.sets import TrainingSets
+from handful.types import Episode
+
+
+class TrainEpisodes(Protocol):
+    def episode(self, index: int) -> Episode: ...
 
 
 class Trainer:
@@ -46,15 +53,12 @@ class Trainer:
                 f"optimiser.episodes_per_step is {config.optimiser.episodes_per_step}, expected a multiple of the "
                 f"{self._ranks.count} processes"
             )
-        self._episodes = EpisodeSampler(
-            sets.train, u_max=config.u_max, seed=config.episode_seed, query_cap=config.query_cap
-        )
-        self._dev = EpisodeSampler(
-            sets.dev, u_max=config.dev.u_max, seed=config.dev.episode_seed, query_cap=config.query_cap
-        )
-        self._optimiser = torch.optim.AdamW(
-            decayed_groups(learner.network, config.optimiser.weight_decay), lr=config.optimiser.learning_rate
-        )
+        self._episodes = train_sampler(config, sets)
+        self._dev = [
+            EpisodeSampler(dev, u_max=config.dev.u_max, seed=config.dev.episode_seed, query_cap=config.query_cap)
+            for dev in sets.dev
+        ]
+        self._optimiser = torch.optim.AdamW(parameter_groups(learner.network, config.optimiser))
         self._progress = Progress()
 
     def train(self) -> Generator[Event, None, None]:
@@ -73,7 +77,7 @@ class Trainer:
             return
         if not self._ranks.first:
             self._ranks.wait()  # the first computes what is new; the others find it in the cache
-        for sentences in self._learner.prepare((*self._sets.train, *self._sets.dev)):
+        for sentences in self._learner.prepare(self._sets.utterances):
             yield Prepared(sentences)
         if self._ranks.first:
             self._ranks.wait()
@@ -81,7 +85,10 @@ class Trainer:
             # What is owed is read off the progress: a run may have been saved and stopped after any event.
             epoch_ends = self._progress.step % self._config.steps_per_epoch == 0
             if epoch_ends and self._progress.step > self._progress.scored_step:
-                yield self._noted(self._score_dev())
+                if self._dev:
+                    yield self._noted(self._score_dev())
+                else:
+                    self._keep_last()
             if self._progress.step == self._progress.scored_step > 0:
                 if (reason := self._reason_to_stop()) is not None:
                     self._progress = self._progress.model_copy(update={"finished": reason})
@@ -104,7 +111,7 @@ class Trainer:
         settings, step = self._config.optimiser, self._progress.step
         rate = learning_rate(step, self._config.steps, settings)
         for group in self._optimiser.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["times"]
         self._optimiser.zero_grad()
         numbers = range(step * settings.episodes_per_step, (step + 1) * settings.episodes_per_step)
         losses = [self._backward(number, 1 / len(numbers)) for number in self._ranks.share(numbers)]
@@ -132,8 +139,7 @@ class Trainer:
 
     def _named(self, numbers: Sequence[int]) -> str:
         shown = ", ".join(str(number) for number in numbers)
-        data, seed, u_max = self._config.data, self._config.episode_seed, self._config.u_max
-        return f"train episode {shown} of {data} (seed {seed}, U_max {u_max})"
+        return f"train episode {shown} of {self._config.data_label} (seed {self._config.episode_seed})"
 
     def _mean_parts(self, losses: Sequence[EpisodeLoss], episodes: int) -> dict[str, float]:
         """Means over the episodes of all ranks, for the log."""
@@ -153,7 +159,7 @@ class Trainer:
         scores = dict(zip(METRICS, (round(value, 4) for value in means.tolist()), strict=True))
         before, step = self._progress, self._progress.step
         chosen_by = settings.score(scores)
-        best = before.best is None or chosen_by > before.best
+        best = before.best is None or chosen_by > before.best or settings.keep == "last"
         seconds = before.seconds + time.perf_counter() - started
         self._progress = before.model_copy(
             update={
@@ -164,21 +170,34 @@ class Trainer:
                 "seconds": seconds,
             }
         )
-        if best and self._ranks.first:
-            about = {
-                "config": self._config,
-                "encoder": self._ground.encoder,
-                "step": step,
-                "dev": scores,
-                "train_seconds": round(seconds, 1),
-                "data_version": self._ground.data,
-            }
-            save_checkpoint(self._run.checkpoint, self._learner.network, about)
+        if best:
+            self._save_checkpoint(scores)
         return DevScored(step // self._config.steps_per_epoch, step, scores, chosen_by, best, round(seconds, 3))
+
+    def _keep_last(self) -> None:
+        """Without dev episodes the last weights are the ones to keep."""
+        step = self._progress.step
+        self._progress = self._progress.model_copy(update={"scored_step": step, "best_step": step})
+        self._save_checkpoint({})
+
+    def _save_checkpoint(self, scores: Mapping[str, float]) -> None:
+        if not self._ranks.first:
+            return
+        about = {
+            "config": self._config,
+            "encoder": self._ground.encoder,
+            "step": self._progress.step,
+            "dev": scores,
+            "train_seconds": round(self._progress.seconds, 1),
+            "data_version": self._ground.data,
+        }
+        save_checkpoint(self._run.checkpoint, self._learner.network, about, self._config.checkpoint_precision)
 
     def _dev_score(self, number: int) -> EpisodeScore:
         try:
-            return evaluate_episode(self._learner, self._dev.episode(number))
+            # Corpora take turns: the first episode of each, then the second …
+            turn, which = divmod(number, len(self._dev))
+            return evaluate_episode(self._learner, self._dev[which].episode(turn))
         except TrainingError as error:
             last = self._progress.step * self._config.optimiser.episodes_per_step - 1
             raise TrainingError(f"{self._named([last])}, the last before dev was scored: {error}") from error
@@ -206,13 +225,34 @@ def learning_rate(step: int, steps: int, settings: OptimiserConfig) -> float:
     return settings.learning_rate * (steps - step) / max(1, steps - warmup)
 
 
-def decayed_groups(network: nn.Module, weight_decay: float) -> list[dict[str, object]]:
-    """Matrices decay; biases and norms do not, as is the custom with AdamW."""
-    trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
-    return [
-        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": weight_decay},
-        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
-    ]
+def train_sampler(config: RunConfig, sets: TrainingSets) -> TrainEpisodes:
+    match config.train_episodes:
+        case PaperEpisodes():
+            (train,) = sets.train
+            return EpisodeSampler(train, u_max=config.u_max, seed=config.episode_seed, query_cap=config.query_cap)
+        case BalancedEpisodes(most_classes=classes, most_shots=shots):
+            return BalancedSampler(sets.train, seed=config.episode_seed, most_classes=classes, most_shots=shots)
+
+
+def parameter_groups(network: nn.Module, settings: OptimiserConfig) -> list[dict[str, Any]]:
+    """Matrices decay; biases and norms do not, as is the custom with AdamW. What no encoder brought may learn faster.
+
+    A network's part `words` is the encoder's own (encoders/features.py).
+    """
+    found = []
+    for times, pretrained in ((1.0, True), (settings.new_weights_rate, False)):
+        own = [
+            parameter
+            for name, parameter in network.named_parameters()
+            if parameter.requires_grad and name.startswith("words.") == pretrained
+        ]
+        for decay, chosen in (
+            (settings.weight_decay, [parameter for parameter in own if parameter.ndim >= 2]),
+            (0.0, [parameter for parameter in own if parameter.ndim < 2]),
+        ):
+            rate = settings.learning_rate * times
+            found.append({"params": chosen, "weight_decay": decay, "lr": rate, "times": times})
+    return found
 
 
 def dropout_seed(train_seed: int, episode: int) -> int:

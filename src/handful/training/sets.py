@@ -15,21 +15,33 @@ _HELD_OUT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class TrainingSets:
-    train: tuple[Utterance, ...]
-    dev: tuple[Utterance, ...]
+    """Of each corpus the utterances to train on, and of those that have any, the ones that score."""
+
+    train: tuple[tuple[Utterance, ...], ...]
+    dev: tuple[tuple[Utterance, ...], ...]
+
+    @property
+    def utterances(self) -> tuple[Utterance, ...]:
+        return tuple(utterance for part in (*self.train, *self.dev) for utterance in part)
 
 
-def training_sets(corpus: Corpus) -> TrainingSets:
-    """The corpus's train and dev intents. Without dev intents (SNIPS), a tenth of the train utterances is held out:
-    that serves to stop early and chooses no settings, since its intents are not new."""
-    train = corpus.split("train")
-    if "dev" in corpus.splits:
-        return TrainingSets(train, corpus.split("dev"))
-    return _held_out(train)
+def training_sets(corpora: Sequence[Corpus], splits: Sequence[str] = ("train",), *, scored: bool = True) -> TrainingSets:
+    """The corpora's train intents, and their dev intents to score with. Where no corpus has any (SNIPS), a tenth of the
+    train utterances is held out: that serves to stop early and chooses no settings, since its intents are not new."""
+    train = tuple(
+        tuple(utterance for split in splits if split in corpus.splits for utterance in corpus.split(split))
+        for corpus in corpora
+    )
+    if not scored:
+        return TrainingSets(train, ())
+    if dev := tuple(corpus.split("dev") for corpus in corpora if "dev" in corpus.splits):
+        return TrainingSets(train, dev)
+    parts = [_held_out(utterances) for utterances in train]
+    return TrainingSets(tuple(kept for kept, _ in parts), tuple(held for _, held in parts))
 
 
-def _held_out(utterances: Sequence[Utterance]) -> TrainingSets:
-    """By the sum of an utterance's text: a sentence that stands twice, in two intents even, is on one side only,
+def _held_out(utterances: Sequence[Utterance]) -> tuple[tuple[Utterance, ...], tuple[Utterance, ...]]:
+    """Those kept and those held out. By the sum of an utterance's text: a sentence that stands twice, in two intents even, is on one side only,
     whatever the order."""
     of_intent: defaultdict[str, set[str]] = defaultdict(set)
     for utterance in utterances:
@@ -41,5 +53,4 @@ def _held_out(utterances: Sequence[Utterance]) -> TrainingSets:
             : int(len(texts) * _HELD_OUT)
         ]
     }
-    dev = tuple(u for u in utterances if u.text in held)
-    return TrainingSets(tuple(u for u in utterances if u.text not in held), dev)
+    return tuple(u for u in utterances if u.text not in held), tuple(u for u in utterances if u.text in held)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 import torch
+from pydantic import ValidationError
 
 from handful.data.corpora import Corpus, load_corpus
 from handful.data.reading import suggestion
 from handful.encoders.choose import TransformerConfig
-from handful.errors import CheckpointError, ConfigError
+from handful.errors import CheckpointError, ConfigError, listed
 from handful.learners.choose import build_trained
-from handful.learners.explicit_joint import ExplicitJointLearner
+from handful.learners.explicit_joint import ExplicitJointConfig, ExplicitJointLearner
+from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
 from handful.places import cache_dir
 from handful.places import data_dir as chosen_dir
 from handful.training.checkpoint import About, load_checkpoint_weights, read_about, read_checkpoint
-from handful.training.config import RunConfig
+from handful.training.config import RunConfig, apply_change, told
 from handful.training.loop import Trainer
 from handful.training.ranks import Ranks
 from handful.training.run import RunFolder
@@ -41,16 +44,16 @@ def prepare_run(
     ranks = ranks or Ranks()
     if threads is not None:
         torch.set_num_threads(threads)
-    corpus = load_corpus(config.data, chosen_dir(data_dir))
-    sets = training_sets(corpus)
-    _refuse_unknown_labels(config, corpus)
+    corpora = [load_corpus(name, chosen_dir(data_dir)) for name in config.corpora]
+    sets = training_sets(corpora, config.train_splits, scored=config.dev.episodes > 0)
+    _refuse_unknown_labels(config, corpora)
     # Every rank looks for itself, so that all of them stop for the same reason.
     if resume:
         run.check_config(config)
     else:
         run.refuse_existing()
     learner = build_trained(config.learner, config.encoder, seed=config.train_seed, cache=features_dir(), remember=True)
-    version = "+".join(corpus.digest(split) for split in ("train", "dev") if split in corpus.splits)
+    version = "+".join(c.digest(split) for c in corpora for split in ("train", "dev") if split in c.splits)
     trainer = Trainer(config, learner, sets, run, data_version=version, ranks=ranks)
     ranks.wait()
     if not resume and ranks.first:
@@ -59,14 +62,14 @@ def prepare_run(
     return trainer
 
 
-def _refuse_unknown_labels(config: RunConfig, corpus: Corpus) -> None:
+def _refuse_unknown_labels(config: RunConfig, corpora: Sequence[Corpus]) -> None:
     """A description of a label that is nowhere would never be read: it is a slip of the pen."""
-    utterances = [utterance for split in corpus.splits.values() for utterance in split]
+    utterances = [utterance for corpus in corpora for split in corpus.splits.values() for utterance in split]
     known = {u.intent for u in utterances} | {slot.key for u in utterances for slot in u.slots}
     for label in config.learner.descriptions:
         if label not in known:
             raise ConfigError(
-                f"learner.descriptions: '{corpus.name}' has no intent or slot '{label}'"
+                f"learner.descriptions: '{config.data_label}' has no intent or slot '{label}'"
                 f"{suggestion(label, sorted(known))}"
             )
 
@@ -76,16 +79,37 @@ def load_learner(
     *,
     remember: bool = False,
     cache: Path | None = None,
-    decoding: Literal["joint", "independent"] | None = None,
-) -> tuple[ExplicitJointLearner, About]:
-    """The learner of a checkpoint, or of a run's best one; `decoding` is the one setting that needs no training."""
+    keep_features: bool = True,
+    changes: Mapping[str, Any] | None = None,
+) -> tuple[ExplicitJointLearner | JointSpansLearner, About]:
+    """The learner of a checkpoint, or of a run's best one, with other settings where they need no training."""
     checkpoint = _checkpoint_of(folder)
     about, weights = read_checkpoint(checkpoint)
     config = about.config
-    settings = config.learner if decoding is None else config.learner.model_copy(update={"decoding": decoding})
-    learner = build_trained(settings, config.encoder, seed=config.train_seed, cache=cache, remember=remember)
+    settings = changed_settings(config.learner, changes or {})
+    learner = build_trained(
+        settings, config.encoder, seed=config.train_seed, cache=cache, remember=remember, keep_features=keep_features
+    )
     load_checkpoint_weights(checkpoint, about, weights, learner.network, learner.encoder_name)
     return learner, about
+
+
+def changed_settings(
+    settings: ExplicitJointConfig | JointSpansConfig, changes: Mapping[str, Any]
+) -> ExplicitJointConfig | JointSpansConfig:
+    """A learner's settings with others for those that matter in prediction alone."""
+    values = settings.model_dump()
+    for key, value in changes.items():
+        if key.partition(".")[0] not in settings.of_prediction:
+            raise ConfigError(
+                f"--set {key}: a trained {settings.name} can be given {listed(sorted(settings.of_prediction))}, and "
+                "nothing else without training it anew"
+            )
+        apply_change(values, key, value)
+    try:
+        return type(settings).model_validate(values)
+    except ValidationError as error:
+        raise ConfigError("; ".join(f"--set {told(found)}" for found in error.errors())) from None
 
 
 def read_run(folder: Path) -> About:
@@ -100,8 +124,10 @@ def _checkpoint_of(folder: Path) -> Path:
 
 
 def row_of(config: RunConfig) -> str:
-    """The paper's name of a variant."""
+    """The paper's name of a variant, or our own learner's."""
     learner = config.learner
+    if isinstance(learner, JointSpansConfig):
+        return learner.name
     intent = "w" if learner.intent_contrast_weight else "o"
     terms = f"({intent},{'w' if learner.slot_contrast_weight else 'o'})"
     if learner.direction == "both":

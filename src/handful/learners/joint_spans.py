@@ -1,0 +1,174 @@
+"""Our own learner: intents by sentences, slots by whole spans, both decided together.
+
+A span that begins at word i, ends at word j and has the label y scores
+
+    s(i, j, y) = like(span i…j, spans of y) + Σ_t like(word t, words of y) + begin(i) + Σ_{t>i} go on(t) + end(j)
+
+and a word outside all spans scores like(word, words outside) + outside(word). `like` compares with the support: with the
+examples of a label and with its name, the nearer ones counting for more (model/spans.py). The four border scores know of
+no label. A sentence's segmentations are a semi-Markov CRF (model/segments.py) over the labels that the support shows
+with an intent, and an intent is worth its likeness to the sentence, plus a little of what its best segmentation gains.
+
+Training asks for the queries of an episode, and for each support utterance with its own examples left out. Tuning
+(learners/tuning.py) does the latter on a bot's own examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional
+
+from handful.encoders.encoding import Array
+from handful.encoders.store import ArrayStore
+from handful.errors import TrainingError
+from handful.learners.learner import EpisodeLoss
+from handful.learners.span_decoding import AdaptedSpans
+from handful.learners.span_support import SpanSupport, SupportMembers
+from handful.learners.tuning import TuningConfig, tuned
+from handful.model.segments import log_partition, log_sum
+from handful.model.span_network import Part, SpanNetwork, Views
+from handful.model.spans import IMPOSSIBLE, Measure, Numbers, likeness, range_sums
+from handful.settings import Settings
+from handful.types import Episode, Utterance, Words
+
+_ENCODED_TOGETHER = 256  # sentences; predictions of a long list must not need memory for all of it at once
+
+
+class JointSpansConfig(Settings):
+    name: Literal["joint_spans"] = "joint_spans"
+    width: int = Field(default=128, ge=1)  # k, of the vectors of words and spans
+    dropout: float = Field(default=0.1, ge=0, lt=1)
+    support_weight: float = Field(default=0.5, ge=0)  # of a support utterance in the loss; a query's is 1
+    # How much the gain of an intent's best segmentation counts beside the sentence itself.
+    evidence: float = Field(default=0.05, ge=0)
+    tuning: TuningConfig = TuningConfig()
+    without: tuple[Part, ...] = ()  # parts left out, to measure what they are worth (docs/method.md)
+    # What a label means, where its name read as words does not say it.
+    descriptions: dict[str, Annotated[str, Field(pattern=r"\S")]] = Field(default_factory=dict)
+
+    @property
+    def of_prediction(self) -> frozenset[str]:
+        """The settings that a trained learner may be given anew."""
+        return frozenset({"evidence", "tuning", "descriptions"})
+
+
+class JointSpansLearner:
+    def __init__(self, network: SpanNetwork, config: JointSpansConfig, *, remember: bool = False) -> None:
+        """`remember` keeps what is seen of sentences while the weights stay the same: right for an evaluation."""
+        self.network, self.config = network, config
+        self._remember = remember
+        self._seen: ArrayStore | None = None
+
+    # -- training --------------------------------------------------------------------------------------------------
+
+    def prepare(self, utterances: Sequence[Utterance]) -> Iterator[int]:
+        """Keeps the frozen features of utterances and of their labels; yields how many sentences are done."""
+        labels = SpanSupport(utterances, self.config.descriptions) if utterances else None
+        texts = [] if labels is None else [*labels.intent_texts, *labels.slot_texts]
+        yield from self.network.prepare([*(u.sentence for u in utterances), *texts])
+
+    @property
+    def encoder_name(self) -> str:
+        return self.network.frozen.name
+
+    def loss(self, episode: Episode) -> EpisodeLoss:
+        """The mean over queries and, weighed by `support_weight`, over support utterances without themselves."""
+        return self._loss(episode.support, episode.query, self.config.support_weight)
+
+    def support_loss(self, support: Sequence[Utterance]) -> EpisodeLoss:
+        """How well each utterance is told by the others: what tuning lowers."""
+        return self._loss(support, (), 1.0)
+
+    def _loss(self, support: Sequence[Utterance], query: Sequence[Utterance], support_weight: float) -> EpisodeLoss:
+        """-log P(intent) - log P(slots | intent), of every utterance. An utterance is no example of itself."""
+        self.network.train()
+        self.forget()  # the weights are about to change
+        shown = SpanSupport(support, self.config.descriptions)
+        asked = (*support, *query)
+        rows, means = self.network([utterance.sentence for utterance in asked])
+        views = Views.of(rows, means, [len(utterance.words) for utterance in asked], shown.longest)
+        members = shown.members(views, self.network.names(shown.intent_texts, shown.slot_texts))
+        measures = self.network.measures()
+        itself = np.array([*range(len(support)), *[-2] * len(query)])  # -2: nobody's
+        count, steps = len(asked), views.types.shape[1]
+
+        intents = likeness(views.sentences, members.intents, measures.intents, but=itself)
+        numbers = torch.as_tensor([shown.intent_number[utterance.intent] for utterance in asked])
+        of_intent = functional.cross_entropy(intents, numbers, reduction="none")
+
+        types = likeness(views.types.flatten(0, 1), members.types, measures.types, but=np.repeat(itself, steps))
+        types = types.view(count, steps, -1)
+        outside = views.outside + types[..., -1]
+        spans = _span_scores(views, types[..., :-1], members, measures.spans, itself)
+        open_slots = torch.as_tensor(shown.open_slots)[numbers]  # [B, K]
+        closed = torch.full_like(spans, IMPOSSIBLE)
+        spans = torch.where(open_slots[:, None, None, :], spans, closed)
+        gold = shown.gold_score(asked, outside, spans)
+        whole = log_sum(spans) if spans.shape[-1] else torch.full_like(views.borders, IMPOSSIBLE)
+        of_slots = log_partition(outside[:, None], whole[:, None], views.lengths)[:, 0] - gold
+
+        weights = torch.tensor([support_weight] * len(support) + [1.0] * len(query))
+        parts = [(values * weights).sum() / weights.sum() for values in (of_intent, of_slots)]
+        return EpisodeLoss(parts[0] + parts[1], {"intent": float(parts[0]), "slots": float(parts[1])})
+
+    # -- the two verbs ---------------------------------------------------------------------------------------------
+
+    def adapt(self, support: Sequence[Utterance]) -> AdaptedSpans:
+        """Prototypes at once; with `tuning.steps`, those of a copy that was tuned on the support."""
+        learner = self if not self.config.tuning.steps else tuned(self, support, self.config.tuning)
+        return AdaptedSpans(learner, support)
+
+    def forget(self) -> None:
+        """Drops what is remembered of sentences."""
+        self._seen = None
+
+    def twin(self) -> JointSpansLearner:
+        """A copy to be tuned: it shares what is frozen, and nothing else."""
+        return JointSpansLearner(self.network.twin(), self.config)
+
+    def see(self, sentences: Sequence[Words]) -> list[tuple[Array, Array]]:
+        """Of each sentence its words' views, [T, 4k + 4], and its own vector, [d]; dropout is off."""
+        if not self._remember:
+            packed = self._computed(sentences)
+        else:
+            if self._seen is None:
+                self._seen = ArrayStore("seen")
+            packed = self._seen.get(sentences, self._computed)
+        columns = self.network.views.out_features
+        return [
+            (own[: len(words) * columns].reshape(len(words), columns), own[len(words) * columns :])
+            for own, words in zip(packed, sentences, strict=True)
+        ]
+
+    def _computed(self, sentences: Sequence[Words]) -> list[Array]:
+        """Words' views and the sentence's vector in one row each."""
+        self.network.eval()
+        found: list[Array] = []
+        for start in range(0, len(sentences), _ENCODED_TOGETHER):
+            batch = sentences[start : start + _ENCODED_TOGETHER]
+            with torch.inference_mode():
+                rows, means = (part.cpu().numpy() for part in self.network(batch))
+            if not (np.isfinite(rows).all() and np.isfinite(means).all()):
+                raise TrainingError("the network's output is not finite: its weights have gone out of range")
+            split = np.split(rows, np.cumsum([len(words) for words in batch])[:-1])
+            found += [np.concatenate([own.ravel(), mean]) for own, mean in zip(split, means, strict=True)]
+        return found
+
+
+def _span_scores(views: Views, types: Tensor, members: SupportMembers, measure: Measure, itself: Numbers) -> Tensor:
+    """s(i, j, y) of all spans and labels. words' likenesses [B, T, K] -> [B, T, L, K]."""
+    count, steps, longest, width = views.spans.shape
+    if not types.shape[-1]:
+        return types.new_zeros(count, steps, longest, 0)
+    # Spans that leave their sentence are most of a padded batch: they are not compared.
+    inside = (views.borders.detach() > IMPOSSIBLE / 2).flatten().nonzero()[:, 0]
+    owners = np.repeat(itself, steps * longest)[inside.numpy()]
+    compared = likeness(views.spans.reshape(-1, width).index_select(0, inside), members.spans, measure, but=owners)
+    spans = types.new_zeros(count * steps * longest, types.shape[-1]).index_copy(0, inside, compared)
+    return spans.view(count, steps, longest, -1) + range_sums(types, longest) + views.borders[..., None]

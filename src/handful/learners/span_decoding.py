@@ -1,0 +1,207 @@
+"""From views of sentences to predictions: intents and slots decided together, many sentences at once, in numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from handful.data.bio import tags_of
+from handful.encoders.encoding import Array
+from handful.learners.span_support import SpanSupport, SupportMembers
+from handful.model.prototypes import Floats
+from handful.model.segments import best_segmentations, log_sum, span_probabilities
+from handful.model.span_network import Measures, Names, Views
+from handful.model.spans import IMPOSSIBLE, Measure, Members, Numbers, class_subset, likeness, range_sums
+from handful.types import Prediction, RankedIntent, Slot, Utterance, Words
+
+if TYPE_CHECKING:
+    from handful.learners.joint_spans import JointSpansLearner
+
+_OUTSIDE_EXAMPLES = 2048  # of the words outside all slots; a bot of ten thousand examples has no need of more
+_NUMBERS_AT_A_TIME = 1 << 23  # of span vectors: what a long list of sentences may take of the memory
+
+
+class AdaptedSpans:
+    def __init__(self, learner: JointSpansLearner, support: Sequence[Utterance]) -> None:
+        self._learner = learner
+        self._shown = shown = SpanSupport(support, learner.config.descriptions)
+        network = learner.network
+        with torch.inference_mode():
+            names = network.names(shown.intent_texts, shown.slot_texts)
+            self._measures = _plain(network.measures())
+        self._width = network.width
+        views = self._views(learner.see([utterance.sentence for utterance in support]))
+        self._members = shown.members(views, Names(*(part.numpy() for part in (names.intents, names.types, names.spans))))
+        self._outside = _sampled(class_subset(self._members.types, [len(shown.labels.slots)]))
+        self._of_intent: dict[int, tuple[Numbers, Members, Members]] = {}
+        # Two scorers ask for the same sentences one after the other.
+        self._last: tuple[tuple[Words, ...], list[tuple[Array, Array]]] | None = None
+
+    def predict(self, sentences: Sequence[Words], *, tag_candidates: Set[str] | None = None) -> list[Prediction]:
+        if not sentences:
+            return []
+        last = self._last  # read once: another thread may be predicting, too
+        if last is None or last[0] != tuple(sentences):
+            self._last = last = (tuple(sentences), self._learner.see(sentences))
+        seen = last[1]
+        # Like lengths together: the decoding of a short sentence should not pay for a long one.
+        order = sorted(range(len(seen)), key=lambda row: len(seen[row][0]))
+        found: dict[int, Prediction] = {}
+        for batch in self._batches([len(seen[row][0]) for row in order]):
+            rows = [order[place] for place in batch]
+            found |= zip(rows, self._decoded([seen[row] for row in rows], tag_candidates), strict=True)
+        return [found[row] for row in range(len(seen))]
+
+    def _batches(self, lengths: Sequence[int]) -> list[range]:
+        """Runs of rising lengths whose span vectors fit the memory that they may take."""
+        found, start = [], 0
+        for place, length in enumerate(lengths):
+            size = (place + 1 - start) * length * min(self._shown.longest, length) * self._width
+            if place > start and size > _NUMBERS_AT_A_TIME:
+                found.append(range(start, place))
+                start = place
+        return [*found, range(start, len(lengths))]
+
+    def _views(self, seen: Sequence[tuple[Array, Array]]) -> Views:
+        rows, means = np.concatenate([own for own, _ in seen]), np.stack([mean for _, mean in seen])
+        return Views.of(rows, means, [len(own) for own, _ in seen], self._shown.longest)
+
+    def _decoded(self, seen: Sequence[tuple[Array, Array]], allowed: Set[str] | None) -> list[Prediction]:
+        views, measures = self._views(seen), self._measures
+        count, steps = views.outside.shape
+        intents = likeness(views.sentences, self._members.intents, measures.intents).astype(np.float64)
+        flat = views.types.reshape(count * steps, -1)
+        outside = views.outside + likeness(flat, self._outside, measures.types).reshape(count, steps)
+
+        rows, chosen = self._plausible(intents, views, outside)
+        best, labels, whole = self._span_scores(views, rows, chosen, None)
+        if len(rows) > count:
+            # The intents are the strict ones, whatever tags the released scorer lets slots have.
+            _, scores = best_segmentations(outside[rows], best, views_lengths(views, rows))
+            gains = scores - _all_outside(outside, views.lengths)[rows]
+            intents[rows, chosen] += self._learner.config.evidence * gains
+        first = intents.argmax(1)
+        kept = chosen == first[rows]
+        rows, chosen, best, labels, whole = rows[kept], chosen[kept], best[kept], labels[kept], whole[kept]
+        if allowed is not None:
+            best, labels, whole = self._span_scores(views, rows, chosen, allowed)
+        paths, _ = best_segmentations(outside, best, views.lengths)
+        shares = span_probabilities(outside, whole, views.lengths, paths)
+        probabilities = np.exp(intents - log_sum(intents)[:, None])
+        return [
+            self._prediction(probabilities[row], path, labels[row], best[row], whole[row], shares[row], views.lengths[row])
+            for row, path in enumerate(paths)
+        ]
+
+    def _plausible(self, intents: Floats, views: Views, outside: Floats) -> tuple[Numbers, Numbers]:
+        """Sentences and the intents that could win there; sentences in order.
+
+        What a segmentation can gain is bounded: no span or word is liker to a label than a cosine of one. An intent that
+        would not win with that gain is out, exactly.
+        """
+        weight = self._learner.config.evidence
+        if not weight or intents.shape[1] == 1:
+            return np.arange(len(intents)), intents.argmax(1)
+        sizes = np.arange(1, views.borders.shape[2] + 1)
+        most = views.borders + self._measures.spans.scale + self._measures.types.scale * sizes
+        _, scores = best_segmentations(outside, most, views.lengths)
+        room = weight * (scores - _all_outside(outside, views.lengths))
+        rows, chosen = np.nonzero(intents + room[:, None] >= intents.max(1, keepdims=True))
+        return rows, chosen
+
+    def _span_scores(
+        self, views: Views, rows: Numbers, chosen: Numbers, allowed: Set[str] | None
+    ) -> tuple[Floats, Numbers, Floats]:
+        """Of sentences with an intent each: the best label of every span, what it scores, and log Σ over the labels.
+
+        [P] sentences, [P] intents -> [P, T, L] each.
+        """
+        shape = (len(rows), *views.borders.shape[1:])
+        best, labels, whole = np.full(shape, IMPOSSIBLE), np.zeros(shape, dtype=np.intp), np.full(shape, IMPOSSIBLE)
+        for intent in np.unique(chosen):
+            slots, types, spans = self._slots_of(int(intent))
+            if not len(slots):
+                continue
+            own = np.flatnonzero(chosen == intent)
+            scores = _scored(views, rows[own], types, spans, self._measures)
+            if allowed is not None:
+                scores = np.where(self._allowed(slots, shape[2], allowed), scores, IMPOSSIBLE)
+            number = scores.argmax(-1)
+            best[own], labels[own] = scores.max(-1), slots[number]
+            whole[own] = log_sum(scores)
+        return best, labels, whole
+
+    def _slots_of(self, intent: int) -> tuple[Numbers, Members, Members]:
+        """The slots that the support shows with an intent, and their examples."""
+        known = self._of_intent.get(intent)
+        if known is None:
+            slots = np.flatnonzero(self._shown.open_slots[intent])
+            known = slots, class_subset(self._members.types, slots), class_subset(self._members.spans, slots)
+            self._of_intent[intent] = known
+        return known
+
+    def _allowed(self, slots: Numbers, longest: int, allowed: Set[str]) -> Floats:
+        """Which of the intent's labels a span of each size may have. [L, K]."""
+        names = [self._shown.labels.slots[number] for number in slots]
+        begins, goes_on = ([f"{kind}-{name}" in allowed for name in names] for kind in "BI")
+        sizes = np.arange(longest)[:, None]
+        return np.array(begins) & ((sizes == 0) | np.array(goes_on))
+
+    def _prediction(
+        self,
+        probabilities: Floats,
+        path: Sequence[tuple[int, int]],
+        labels: Numbers,
+        best: Floats,
+        whole: Floats,
+        shares: Sequence[float],
+        length: int,
+    ) -> Prediction:
+        intents = self._shown.labels.intents
+        order = np.argsort(-probabilities, kind="stable")
+        ranking = tuple(RankedIntent(intents[number], min(float(probabilities[number]), 1.0)) for number in order)
+        slots, confidences = [], []
+        for (start, end), share in zip(path, shares, strict=True):
+            key = self._shown.labels.slots[labels[start, end - start - 1]]
+            slots.append(self._shown.labels.named(Slot(key, start, end)))
+            # Of all segmentations those with this span, and of those the ones where it has this label.
+            place = start, end - start - 1
+            confidences.append(min(share * float(np.exp(best[place] - whole[place])), 1.0))
+        return Prediction(ranking, tags_of(slots, length), tuple(slots), tuple(confidences))
+
+
+def _scored(views: Views, rows: Numbers, types: Members, spans: Members, measures: Measures) -> Floats:
+    """s(i, j, y) of some sentences' spans, for the labels of one intent. -> [P, T, L, K]."""
+    words, vectors = views.types[rows], views.spans[rows]
+    count, steps, longest, _ = vectors.shape
+    of_words = likeness(words.reshape(count * steps, -1), types, measures.types).reshape(count, steps, -1)
+    of_spans = likeness(vectors.reshape(count * steps * longest, -1), spans, measures.spans)
+    summed = range_sums(of_words, longest)
+    return (of_spans.reshape(summed.shape) + summed + views.borders[rows][..., None]).astype(np.float64)
+
+
+def views_lengths(views: Views, rows: Numbers) -> list[int]:
+    return [views.lengths[row] for row in rows]
+
+
+def _all_outside(outside: Floats, lengths: Sequence[int]) -> Floats:
+    """What a segmentation without any span scores. [B, T] -> [B]."""
+    present = np.arange(outside.shape[1]) < np.asarray(lengths)[:, None]
+    return np.where(present, outside, 0.0).sum(1)
+
+
+def _sampled(outside: Members) -> Members:
+    """Enough of a large bot's words outside slots, evenly from all of its examples."""
+    if len(outside.classes) <= _OUTSIDE_EXAMPLES:
+        return outside
+    kept = np.linspace(0, len(outside.classes) - 1, _OUTSIDE_EXAMPLES).astype(np.intp)  # the first is the name
+    return Members(outside.vectors[kept], outside.classes[kept], outside.named[kept], outside.owners[kept])
+
+
+def _plain(measures: Measures) -> Measures:
+    """Numbers instead of tensors."""
+    parts = (measures.intents, measures.types, measures.spans)
+    return Measures(*(Measure(float(p.scale), float(p.temperature), float(p.name_weight)) for p in parts))

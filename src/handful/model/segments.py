@@ -1,0 +1,104 @@
+"""Sentences cut into segments: a segment is one word outside all slots, or a whole span. A semi-Markov CRF without
+transitions: what a segmentation scores is the sum of its segments' scores.
+
+`outside` [..., T] scores a word as a segment of its own; `spans` [..., T, L] scores the span that begins at word t and
+has l + 1 words. What runs beyond a sentence's end is IMPOSSIBLE. Sentences are decoded together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from handful.model.prototypes import Floats
+from handful.model.spans import Vectors, library
+
+
+def log_partition(outside: Vectors, spans: Vectors, lengths: Sequence[int]) -> Vectors:
+    """log Σ over all segmentations of exp(score). [B, N, T], [B, N, T, L] -> [B, N].
+
+    The scores of all prefixes are kept, and each sentence reads off the one that is its own length.
+    """
+    xp = library(outside)
+    reached = [xp.zeros_like(outside[..., 0])]
+    for t in range(1, outside.shape[-1] + 1):
+        ways = [reached[t - 1] + outside[..., t - 1]]
+        ways += [reached[t - size] + spans[..., t - size, size - 1] for size in range(1, min(spans.shape[-1], t) + 1)]
+        reached.append(log_sum(xp.stack(ways, -1)))
+    rows = np.arange(len(lengths))
+    return xp.stack(reached, -1)[rows, ..., np.asarray(lengths)]
+
+
+def log_sum(logs: Vectors) -> Vectors:
+    """log Σ exp over the last axis, of finite numbers."""
+    xp = library(logs)
+    highest = xp.amax(logs, axis=-1)
+    return highest + xp.log(xp.exp(logs - highest[..., None]).sum(-1))
+
+
+def best_segmentations(outside: Floats, spans: Floats, lengths: Sequence[int]) -> tuple[list[list[tuple[int, int]]], Floats]:
+    """Viterbi: of each sentence the spans [start, end) of its best segmentation, and what that scores.
+
+    [B, T], [B, T, L] -> B lists, [B]. Of equals the one with fewer words in spans wins.
+    """
+    count, steps = outside.shape
+    longest = spans.shape[-1]
+    reached = np.zeros((count, steps + 1))
+    sizes = np.zeros((count, steps + 1), dtype=np.intp)  # of the segment that ends here: 0 is a word outside
+    for t in range(1, steps + 1):
+        reachable = min(longest, t)
+        ways = np.empty((count, reachable + 1))
+        ways[:, 0] = reached[:, t - 1] + outside[:, t - 1]
+        back = np.arange(1, reachable + 1)
+        ways[:, 1:] = reached[:, t - back] + spans[:, t - back, back - 1]
+        sizes[:, t] = ways.argmax(1)
+        reached[:, t] = ways.max(1)
+    found = []
+    for row, length in enumerate(lengths):
+        own, t = [], int(length)
+        while t > 0:
+            size = int(sizes[row, t])
+            if size:
+                own.append((t - size, t))
+            t -= max(size, 1)
+        found.append(own[::-1])
+    return found, reached[np.arange(count), np.asarray(lengths)]
+
+
+def span_probabilities(
+    outside: Floats, spans: Floats, lengths: Sequence[int], asked: Sequence[Sequence[tuple[int, int]]]
+) -> list[list[float]]:
+    """Forward-backward: of each span that is asked for, its share of all segmentations' weight."""
+    count, steps = outside.shape
+    forward = _prefixes(outside, spans)
+    # The same recursion from the other end: sentence and spans are turned round, each within its own length.
+    own = np.asarray(lengths)
+    turned = np.where(np.arange(steps) < own[:, None], own[:, None] - 1 - np.arange(steps), 0)
+    rows = np.arange(count)[:, None]
+    starts = turned[:, :, None] - np.arange(spans.shape[-1])
+    mirrored = np.where(starts >= 0, spans[rows[..., None], np.maximum(starts, 0), np.arange(spans.shape[-1])], -1e9)
+    backward = _prefixes(outside[rows, turned], mirrored)
+    found = []
+    for row, wanted in enumerate(asked):
+        length, total = int(own[row]), forward[row, own[row]]
+        logs = [
+            forward[row, start] + spans[row, start, end - start - 1] + backward[row, length - end] - total
+            for start, end in wanted
+        ]
+        found.append([float(np.exp(min(log, 0.0))) for log in logs])
+    return found
+
+
+def _prefixes(outside: Floats, spans: Floats) -> Floats:
+    """log Σ over the segmentations of the first t words, for every t. [B, T], [B, T, L] -> [B, T + 1]."""
+    count, steps = outside.shape
+    reached = np.zeros((count, steps + 1))
+    for t in range(1, steps + 1):
+        back = np.arange(1, min(spans.shape[-1], t) + 1)
+        ways: Any = np.concatenate(
+            [(reached[:, t - 1] + outside[:, t - 1])[:, None], reached[:, t - back] + spans[:, t - back, back - 1]], 1
+        )
+        reached[:, t] = log_sum(ways)
+    return reached

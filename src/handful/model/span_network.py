@@ -1,0 +1,165 @@
+"""What is trained of joint_spans: the encoder's upper layers, and small maps from a word to how it is looked at.
+
+A word has a type, which says what slot it could be part of; it is seen as a span's first word, its last one and one of
+its middle, and it has four border scores: for being outside all spans, beginning one, going on and ending one.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from handful.encoders.encoding import Array
+from handful.encoders.features import FrozenFeatures, WordMaker
+from handful.encoders.network import Kept, prepared
+from handful.model.spans import IMPOSSIBLE, Measure, library, range_sums, span_ends, span_vectors, unit_rows
+from handful.types import Words
+
+_BORDERS = 4  # outside, begin, go on, end
+# Where training starts, and near where it ends: intents, types, spans.
+_SCALES, _TEMPERATURES, _NAME_WEIGHTS = (20.0, 4.0, 8.0), (1.1, 1.0, 1.2), (0.4, 1.3, 1.3)
+_NAME_HIDDEN = 256
+# What a part is where it is left out: the mean of all members instead of the nearest ones, a name beside examples.
+_MEAN, _NOTHING = 1e3, 1e-6
+
+
+Part = Literal["names", "nearest", "spans", "types", "borders"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measures:
+    intents: Measure
+    types: Measure
+    spans: Measure
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """Vectors of length one for labels, made of their texts."""
+
+    intents: Any  # [N, d]
+    types: Any  # [K + 1, k]; the last is that of no slot at all
+    spans: Any  # [K, k]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Views:
+    """What is seen of padded sentences, as tensors in training and as numpy arrays in prediction."""
+
+    lengths: tuple[int, ...]
+    sentences: Any  # [B, d], of length one
+    types: Any  # [B, T, k], of length one
+    spans: Any  # [B, T, L, k], of length one
+    outside: Any  # [B, T]: border scores of a word outside
+    borders: Any  # [B, T, L]: border scores of a span; IMPOSSIBLE where it leaves the sentence
+
+    @classmethod
+    def of(cls, rows: Any, sentences: Any, lengths: Sequence[int], longest: int) -> Views:
+        """Words one after another, [W, 4k + 4], and their sentences, [B, d]."""
+        xp = library(rows)
+        own, steps = np.asarray(lengths), max(lengths)
+        longest = min(longest, steps)
+        place = (np.cumsum(own) - own)[:, None] + np.minimum(np.arange(steps), own[:, None] - 1)
+        padded = rows[place.reshape(-1)].reshape(len(own), steps, rows.shape[1])
+        width = (rows.shape[1] - _BORDERS) // 4
+        types, first, last, middle = (padded[..., number * width : (number + 1) * width] for number in range(4))
+        scores = padded[..., 4 * width :]
+        ends = span_ends(steps, longest)
+        going_on = range_sums(scores[..., 2:3], longest)[..., 0] - scores[..., 2][:, :, None]
+        borders = scores[..., 1][:, :, None] + going_on + scores[..., 3][:, ends]
+        inside = (np.arange(steps)[:, None] + np.arange(longest))[None] < own[:, None, None]
+        if not isinstance(rows, np.ndarray):
+            inside = torch.as_tensor(inside)
+        return cls(
+            tuple(lengths),
+            unit_rows(sentences),
+            unit_rows(types),
+            span_vectors(first, last, middle, longest),
+            scores[..., 0],
+            xp.where(inside, borders, xp.full_like(borders, IMPOSSIBLE)),
+        )
+
+
+class SpanNetwork(nn.Module):
+    """Sentences -> their words' views, [W, 4k + 4], and their own vectors, [B, d]."""
+
+    def __init__(
+        self,
+        frozen: FrozenFeatures,
+        words: WordMaker,
+        kept: Kept,
+        *,
+        width: int,
+        dropout: float,
+        without: Sequence[Part] = (),
+    ) -> None:
+        """`without` leaves parts out, to measure what they are worth."""
+        super().__init__()
+        self.words = words
+        self.views = nn.Linear(words.width, 4 * width + _BORDERS)
+        with torch.no_grad():
+            self.views.weight[-_BORDERS:] = 0
+            self.views.bias[-_BORDERS:] = 0
+        self.dropout = nn.Dropout(dropout)
+        name_width = frozen.compute([("name",)])[0].shape[-1]
+        self.intent_names = _name_map(name_width, words.width)
+        self.slot_names = _name_map(name_width, 2 * width)
+        self.no_slot = nn.Parameter(torch.randn(width) / width**0.5)
+        # Logarithms: what is trained stays positive.
+        self.scales = nn.Parameter(torch.tensor(_SCALES).log())
+        self.temperatures = nn.Parameter(torch.tensor(_TEMPERATURES).log())
+        self.name_weights = nn.Parameter(torch.tensor(_NAME_WEIGHTS).log())
+        self.width = width
+        self.frozen, self._kept, self._without = frozen, kept, frozenset(without)
+
+    def forward(self, sentences: Sequence[Words]) -> tuple[Tensor, Tensor]:
+        words, means = self.words.with_sentences(sentences, self.features(sentences))
+        rows = self.views(self.dropout(words))
+        if "borders" in self._without:
+            rows = torch.cat([rows[:, :-_BORDERS], torch.zeros_like(rows[:, -_BORDERS:])], dim=1)
+        return rows, means
+
+    def names(self, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
+        """Names read frozen features alone: they are the same before and after tuning, and cost next to nothing."""
+        features = self.features([*intents, *slots])
+        means = torch.as_tensor(np.stack([own.reshape(-1, own.shape[-1]).mean(0) for own in features]))
+        of_intents, of_slots = means.split([len(intents), len(slots)])
+        types, spans = self.slot_names(of_slots).split(self.width, dim=-1)
+        return Names(
+            unit_rows(self.intent_names(of_intents)),
+            unit_rows(torch.cat([types, self.no_slot[None]])),
+            unit_rows(spans),
+        )
+
+    def measures(self) -> Measures:
+        scales, temperatures, weights = (logs.exp() for logs in (self.scales, self.temperatures, self.name_weights))
+        if "nearest" in self._without:
+            temperatures = torch.full_like(temperatures, _MEAN)
+        if "names" in self._without:
+            weights = torch.full_like(weights, _NOTHING)
+        compared = torch.tensor([1.0, "types" not in self._without, "spans" not in self._without])
+        return Measures(*(Measure(*row) for row in torch.stack([scales * compared, temperatures, weights], dim=1)))
+
+    def features(self, sentences: Sequence[Words]) -> list[Array]:
+        return self._kept.get(sentences, self.frozen.compute)
+
+    def prepare(self, sentences: Sequence[Words]) -> Iterator[int]:
+        """Computes and keeps the frozen features of all sentences; yields how many are done."""
+        yield from prepared(sentences, self.frozen, self._kept)
+
+    def twin(self) -> SpanNetwork:
+        """A copy of what is trained; what is frozen, and what is kept of it, is the same."""
+        shared = (self.frozen, self._kept, *self.words.shared)
+        return copy.deepcopy(self, {id(part): part for part in shared})
+
+
+def _name_map(width: int, out: int) -> nn.Sequential:
+    return nn.Sequential(
+        nn.LayerNorm(width), nn.Linear(width, _NAME_HIDDEN), nn.GELU(), nn.Linear(_NAME_HIDDEN, out)
+    )
