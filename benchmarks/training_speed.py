@@ -35,8 +35,9 @@ from handful.learners.choose import build_trained
 from handful.learners.explicit_joint import ExplicitJointConfig, ExplicitJointLearner
 from handful.learners.support import SupportLabels
 from handful.places import data_dir
+from handful.training.config import OptimiserConfig
 from handful.training.evaluate import evaluate, evaluate_episode
-from handful.training.loop import decayed_groups
+from handful.training.loop import parameter_groups
 from handful.types import Episode
 
 Pair = TypeVar("Pair", bound=tuple[str, Any])
@@ -68,7 +69,7 @@ class Stepper:
 
     def __init__(self, learner: ExplicitJointLearner) -> None:
         self.learner = learner
-        self.optimiser = torch.optim.AdamW(decayed_groups(learner.network, 0.01), lr=1e-4)
+        self.optimiser = torch.optim.AdamW(parameter_groups(learner.network, OptimiserConfig()))
 
     def step(self, draw: Callable[[], Episode]) -> None:
         self.optimiser.zero_grad()

@@ -47,11 +47,11 @@ def test_importing_the_package_imports_nothing_heavy():
 
 def test_parse_and_evaluate_take_the_same_learners():
     from handful.cli import bots, evaluate
-    from handful.learners.choose import LEARNERS
+    from handful.training.shipped import READY
 
-    assert get_args(get_type_hints(bots.parse)["learner"]) == LEARNERS
+    assert get_args(get_type_hints(bots.parse)["learner"]) == READY
     named_or_none = get_args(get_type_hints(evaluate.evaluate)["learner"])
-    assert [get_args(choice) for choice in named_or_none] == [LEARNERS, ()]
+    assert [get_args(choice) for choice in named_or_none] == [READY, ()]
 
 
 def test_parse_shows_intent_slots_and_confidences(run, bot: Path):

@@ -10,11 +10,13 @@ from handful.errors import DataError
 from handful.learners.prototypes import PrototypeLearner
 from handful.parser.bot import starter_bot
 from handful.parser.parser import Parser
+from handful.training.shipped import READY, ready_learner
 
 
-@pytest.fixture(scope="module")
-def parser(minilm: RememberingEncoder) -> Parser:
-    return Parser(starter_bot(), PrototypeLearner(minilm))
+@pytest.fixture(scope="module", params=READY)
+def parser(minilm: RememberingEncoder, request: pytest.FixtureRequest) -> Parser:
+    learner = PrototypeLearner(minilm) if request.param == "prototypes" else ready_learner(request.param)
+    return Parser(starter_bot(), learner)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,7 @@ def test_a_ranking_names_every_intent_once_and_sums_to_one(parser: Parser):
 
 
 def test_a_bot_with_a_mistake_is_told_before_anything_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("handful.parser.parser.build_learner", lambda name: pytest.fail("the encoder was loaded"))
+    monkeypatch.setattr("handful.parser.parser.ready_learner", lambda name: pytest.fail("the encoder was loaded"))
     file = tmp_path / "bot.yml"
     file.write_text("nlu:\n- intent: a\n  examples: |\n    - to [Rome(city)\n")
     with pytest.raises(DataError, match=r"bot\.yml:4"):

@@ -18,6 +18,7 @@ from handful.data.corpora import load_corpus
 from handful.episodes.sampler import EpisodeSampler
 from handful.errors import CheckpointError, HandfulError
 from handful.learners.explicit_joint import ExplicitJointLearner
+from handful.learners.learner import Learner, TrainedLearner
 from handful.training import checkpoint
 from handful.training.checkpoint import save_checkpoint, trained_weights
 from handful.training.config import RunConfig
@@ -54,7 +55,7 @@ def told(run: Path) -> str:
     return message.removeprefix(str(run / "checkpoint"))
 
 
-def predictions(learner: ExplicitJointLearner, data: Path) -> list[Prediction]:
+def predictions(learner: Learner, data: Path) -> list[Prediction]:
     episode = EpisodeSampler(load_corpus("atis", data).split("test"), u_max=20, seed=0).episode(0)
     return learner.adapt(episode.support).predict([utterance.sentence for utterance in episode.query])
 
@@ -252,7 +253,7 @@ def test_a_pickle_is_refused_and_never_run(trained: Path, tmp_path: Path):
     assert not made.exists()
 
 
-def changed(run: Path) -> tuple[ExplicitJointLearner, dict[str, Any]]:
+def changed(run: Path) -> tuple[TrainedLearner, dict[str, Any]]:
     learner, about = load_learner(run)
     with torch.no_grad():
         for weight in learner.network.parameters():

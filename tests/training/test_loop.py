@@ -15,7 +15,7 @@ from handful.errors import ConfigError, TrainingError
 from handful.training.checkpoint import read_about
 from handful.training.config import OptimiserConfig, RunConfig
 from handful.training.events import DevScored, Finished, Prepared, StepDone
-from handful.training.loop import Trainer, decayed_groups, dropout_seed, learning_rate
+from handful.training.loop import Trainer, dropout_seed, learning_rate, parameter_groups
 from handful.training.ranks import Ranks
 from handful.training.run import RunFolder
 from handful.training.start import load_learner, prepare_run
@@ -265,9 +265,19 @@ def test_the_rate_rises_over_the_warm_up_and_falls_to_nought():
         learning_rate(12, 12, settings)
 
 
-def test_only_matrices_decay():
-    decayed, plain = decayed_groups(torch.nn.Linear(2, 2), 0.5)
-    assert [(len(group["params"]), group["weight_decay"]) for group in (decayed, plain)] == [(1, 0.5), (1, 0.0)]  # pyright: ignore
+def test_only_matrices_decay_and_what_no_encoder_brought_learns_faster():
+    network = torch.nn.ModuleDict({"words": torch.nn.Linear(2, 2), "new": torch.nn.Linear(3, 3)})
+    settings = OptimiserConfig(learning_rate=0.1, weight_decay=0.5, new_weights_rate=7)
+    found = [
+        ([tuple(weight.shape) for weight in group["params"]], group["weight_decay"], group["lr"], group["times"])
+        for group in parameter_groups(network, settings)
+    ]
+    assert found == [
+        ([(2, 2)], 0.5, 0.1, 1.0),
+        ([(2,)], 0.0, 0.1, 1.0),
+        ([(3, 3)], 0.5, pytest.approx(0.7), 7.0),
+        ([(3,)], 0.0, pytest.approx(0.7), 7.0),
+    ]
 
 
 def test_every_episode_has_its_own_dropout():

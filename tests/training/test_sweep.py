@@ -61,6 +61,11 @@ def here(start: Start) -> Engine:
     return one_after_another(start)
 
 
+def learner_of(config: RunConfig) -> ExplicitJointConfig:
+    assert isinstance(config.learner, ExplicitJointConfig)
+    return config.learner
+
+
 def searched(path: Path, engine: Engine) -> list[SweepEvent]:
     return list(sweep(*load_plan(path), path.parent / "runs", engine))
 
@@ -142,7 +147,7 @@ def test_a_stage_tries_every_combination_and_ties_go_to_the_first(plan: Plan):
     asked: list[RunConfig] = []
     path = plan({"learner.window": [2, 1], "learner.direction": ["both", "slot-to-intent"]}, {"epochs": [3, 2]})
     events = searched(path, scored(lambda _: 50.0, asked))
-    found = [(config.learner.window, config.learner.direction) for config in asked[:4]]
+    found = [(learner.window, learner.direction) for learner in map(learner_of, asked[:4])]
     assert found == [(2, "both"), (2, "slot-to-intent"), (1, "both"), (1, "slot-to-intent")]
     best = [event.best for event in events if isinstance(event, StageDone)]
     assert best == [{"learner.window": 2, "learner.direction": "both"}, {"epochs": 3}]
@@ -151,14 +156,15 @@ def test_a_stage_tries_every_combination_and_ties_go_to_the_first(plan: Plan):
 def test_the_best_is_carried_whatever_its_place(plan: Plan):
     asked: list[RunConfig] = []
     path = plan({"learner.window": [0, 1, 2]}, {"learner.slot_weight": [0.1, 0.2]}, {"epochs": [1, 2]})
-    searched(path, scored(lambda config: config.learner.window % 2 + config.learner.slot_weight, asked))
-    assert [(c.learner.window, c.learner.slot_weight) for c in asked[3:5]] == [(1, 0.1), (1, 0.2)]
-    assert [(c.learner.window, c.learner.slot_weight, c.epochs) for c in asked[5:]] == [(1, 0.2, 1), (1, 0.2, 2)]
+    searched(path, scored(lambda config: learner_of(config).window % 2 + learner_of(config).slot_weight, asked))
+    found = [(learner_of(config).window, learner_of(config).slot_weight, config.epochs) for config in asked]
+    assert [values[:2] for values in found[3:5]] == [(1, 0.1), (1, 0.2)]
+    assert found[5:] == [(1, 0.2, 1), (1, 0.2, 2)]
 
 
 def test_the_score_is_what_the_run_chooses_by(plan: Plan):
     path = plan({"learner.window": [0, 1]}, set={"dev.choose_by": "slot_f1_strict"})
-    events = searched(path, scored(lambda config: config.learner.window * 10.0, []))
+    events = searched(path, scored(lambda config: learner_of(config).window * 10.0, []))
     assert events[-1] == StageDone(1, {"learner.window": 1}, 10.0)
 
 
@@ -208,7 +214,7 @@ def failing_at(windows: set[int], start: Callable[[RunConfig, RunFolder], Iterat
 
     def starts(config: RunConfig, run: RunFolder) -> Iterator[Event]:
         for event in start(config, run):
-            if isinstance(event, StepDone) and event.step == 2 and config.learner.window in windows:
+            if isinstance(event, StepDone) and event.step == 2 and learner_of(config).window in windows:
                 raise TrainingError("train episode 1 of tiny: the loss is nan")
             yield event
 
@@ -230,9 +236,8 @@ def test_a_run_that_fails_is_out_and_the_others_go_on(plan: Plan, start: Start, 
     assert len(stages) == 2
     # What failed is tried again by the next sweep, and nothing else is.
     again = searched(path, here)
-    assert {
-        e.config.learner.window for e in again if isinstance(e, RunGoesOn) and e.config.learner.slot_weight != 0.5
-    } == {0}
+    went_on = [learner_of(event.config) for event in again if isinstance(event, RunGoesOn)]
+    assert {learner.window for learner in went_on if learner.slot_weight != 0.5} == {0}
 
 
 def test_a_stage_whose_runs_all_fail_ends_the_sweep(plan: Plan, start: Start):

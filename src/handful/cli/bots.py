@@ -21,7 +21,10 @@ FormatName = Annotated[
     str | None, typer.Option("--format", help="The bot's format, where its content leaves that open.")
 ]
 # Spelt out, so that --help need not import the learners; a test keeps the two in step.
-LearnerChoice = Annotated[Literal["prototypes"], typer.Option("--learner", help="The method to use.")]
+LearnerChoice = Annotated[
+    Literal["joint_spans", "prototypes"],
+    typer.Option("--learner", help="The method: the trained one that comes with handful, or the untrained one."),
+]
 
 DEMO_SENTENCES = (
     "could you reserve a table for seven at The Golden Fork on thursday",
@@ -53,9 +56,9 @@ def demo(
         "Loading the encoder …",
         style="dim",
     )
-    from handful.learners.choose import build_learner
+    from handful.training.shipped import ready_learner
 
-    parser = Parser(bot, build_learner("prototypes"))
+    parser = Parser(bot, ready_learner("joint_spans"))
     _print_parses(parser, texts or DEMO_SENTENCES, as_json=False)
 
 
@@ -65,11 +68,11 @@ def parse(
         list[str] | None, typer.Argument(metavar="[TEXT]…", help="Sentences; none: one a line from stdin.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON lines, one a sentence.")] = False,
-    learner: LearnerChoice = "prototypes",
+    learner: LearnerChoice = "joint_spans",
+    tuned: Annotated[bool, typer.Option(help="Use the bot's tuned version, where it has one.")] = True,
     format_name: FormatName = None,
 ) -> None:
     """Parse sentences with a bot."""
-    from handful.learners.choose import build_learner
     from handful.parser.bot import load_bot
     from handful.parser.parser import Parser
 
@@ -82,7 +85,10 @@ def parse(
         err.print("One sentence a line; Ctrl-D ends.", style="dim")
     loaded = load_bot(bot, format_name)
     warn(loaded.document.warnings)
-    parser = Parser(loaded, build_learner(learner))
+    parser = Parser.of(loaded, bot, learner=learner, tuned=tuned)
+    if parser.tuning is not None and parser.tuning_is_stale:
+        newer = parser.tuning.newer(loaded.document.utterances)
+        warn([f"{bot}: the examples have changed since it was tuned ({newer} are new): `handful tune {bot}` tunes anew"])
     if texts:
         _print_parses(parser, texts, as_json)
         return

@@ -9,7 +9,7 @@ import warnings
 
 import typer
 
-from handful.cli import bots, corpora, evaluate, research, train
+from handful.cli import bots, corpora, evaluate, research, train, tune
 from handful.cli.console import err, warn
 from handful.errors import ConfigError, HandfulError
 
@@ -27,6 +27,7 @@ app = typer.Typer(
 app.command("demo")(bots.demo)
 app.command("parse")(bots.parse)
 app.command("check")(bots.check)
+app.command("tune")(tune.tune)
 app.command("train")(train.train)
 app.command("sweep")(train.sweep)
 app.command("evaluate")(evaluate.evaluate)

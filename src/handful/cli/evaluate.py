@@ -53,7 +53,7 @@ def evaluate(
         raise ConfigError("found no data set to score on: name one with --data")
     if run is not None and learner is not None:
         raise ConfigError(f"found the run {run} and --learner {learner}, expected one of the two")
-    if run is None and changes:
+    if run is None and changes and learner != "joint_spans":
         raise ConfigError("--set changes the settings of a trained run, and none is named")
     if str(results) == "-":
         raise ConfigError("--results is a list of results in a file; --json - writes one to stdout")
@@ -65,7 +65,7 @@ def evaluate(
     assert data is not None
     corpus, sampler = sampler_of(data, split, u_max, seed, data_dir)
     # Now, not later: everything a person may have mistyped is known before the encoder is loaded.
-    scored = _untrained(learner or "prototypes") if run is None else _trained(run, changes or [])
+    scored = _ready(learner or "joint_spans", changes or []) if run is None else _trained(run, changes or [])
     started = time.perf_counter()
     scores = _score(scored.learner, sampler.episodes(episodes), f"{data} {split}", episodes)
     record = {
@@ -89,11 +89,16 @@ def evaluate(
         _file(record, results)
 
 
-def _untrained(name: Literal["prototypes"]) -> _Scored:
-    from handful.encoders import minilm
-    from handful.learners.choose import build_learner
+def _ready(name: Literal["joint_spans", "prototypes"], changes: list[str]) -> _Scored:
+    """A learner that needs no run: the checkpoint that comes with handful, or the untrained one."""
+    if name == "joint_spans":
+        from handful.training.shipped import shipped_folder
 
-    built = build_learner(name, remember=True)
+        return _trained(shipped_folder(), changes)
+    from handful.encoders import minilm
+    from handful.learners.choose import build_prototypes
+
+    built = build_prototypes(remember=True)
     about = {"row": name, "encoder": minilm.NAME, "mode": "untrained", "config": built.config.model_dump(mode="json")}
     return _Scored(built, {**about, "train_u_max": None, "train_seed": None, "train_seconds": None})
 

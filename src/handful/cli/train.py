@@ -133,6 +133,8 @@ def _outcome(run: RunDone | RunFailed) -> str:
 
 def _dev_line(about: About) -> str:
     dev = about.dev
+    if not dev:
+        return "no dev episodes, so nothing was scored"
     return (
         f"dev intent accuracy {dev['intent_accuracy']:.1f}, slot F1 {dev['slot_f1_strict']:.1f} strict, "
         f"{dev['slot_f1_released']:.1f} released"
@@ -228,4 +230,5 @@ def _tell_result(folder: RunFolder) -> None:
     from handful.training.checkpoint import read_about
 
     about = read_about(folder.checkpoint)
-    out.print(f"{folder.folder}: best after step {about.step}: {_dev_line(about)}")
+    kept = "best" if about.dev and about.config.dev.keep == "best" else "last"
+    out.print(f"{folder.folder}: {kept} after step {about.step}: {_dev_line(about)}")

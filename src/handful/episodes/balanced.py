@@ -21,7 +21,9 @@ _QUERIES = 12  # of an episode, shared by its classes
 
 
 class BalancedSampler:
-    def __init__(self, corpora: Sequence[Sequence[Utterance]], *, seed: int, most_classes: int, most_shots: int) -> None:
+    def __init__(
+        self, corpora: Sequence[Sequence[Utterance]], *, seed: int, most_classes: int, most_shots: int
+    ) -> None:
         """`most_classes` an episode, and `most_shots` support utterances a class."""
         if seed < 0:
             raise ConfigError(f"the seed is {seed}, expected 0 or more")

@@ -1,38 +1,50 @@
-"""Learners by name or by their settings, for the command line, the parser and training."""
+"""Learners by their settings, for training and for those who load what was trained."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, assert_never, get_args
-
-from handful.learners.learner import Learner
+from typing import TYPE_CHECKING, assert_never, overload
 
 if TYPE_CHECKING:
     from handful.encoders.choose import EncoderConfig
     from handful.learners.explicit_joint import ExplicitJointConfig, ExplicitJointLearner
     from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
-
-LearnerName = Literal["prototypes"]
-LEARNERS: tuple[LearnerName, ...] = get_args(LearnerName)
+    from handful.learners.prototypes import PrototypeLearner
 
 
-def build_learner(name: LearnerName, *, remember: bool = False) -> Learner:
-    """A learner that needs no training, on the default encoder. Torch is imported here, not before.
-
-    `remember` keeps every encoding: right for an evaluation, whose episodes share utterances; a parser would only
-    hoard what its users say.
-    """
+def build_prototypes(*, remember: bool = False) -> PrototypeLearner:
+    """The learner that needs no training, on the default encoder. Torch is imported here, not before."""
     from handful.encoders.memory import RememberingEncoder
     from handful.encoders.minilm import minilm_folder
     from handful.encoders.transformer import TransformerEncoder
     from handful.learners.prototypes import PrototypeLearner
 
-    match name:
-        case "prototypes":
-            encoder = TransformerEncoder(minilm_folder())
-            return PrototypeLearner(RememberingEncoder(encoder) if remember else encoder)
-        case _:
-            assert_never(name)
+    encoder = TransformerEncoder(minilm_folder())
+    return PrototypeLearner(RememberingEncoder(encoder) if remember else encoder)
+
+
+@overload
+def build_trained(
+    config: ExplicitJointConfig,
+    encoder: EncoderConfig,
+    *,
+    seed: int,
+    cache: Path | None,
+    remember: bool,
+    keep_features: bool = True,
+) -> ExplicitJointLearner: ...
+
+
+@overload
+def build_trained(
+    config: JointSpansConfig,
+    encoder: EncoderConfig,
+    *,
+    seed: int,
+    cache: Path | None,
+    remember: bool,
+    keep_features: bool = True,
+) -> JointSpansLearner: ...
 
 
 def build_trained(

@@ -4,10 +4,11 @@ A span that begins at word i, ends at word j and has the label y scores
 
     s(i, j, y) = like(span i…j, spans of y) + Σ_t like(word t, words of y) + begin(i) + Σ_{t>i} go on(t) + end(j)
 
-and a word outside all spans scores like(word, words outside) + outside(word). `like` compares with the support: with the
-examples of a label and with its name, the nearer ones counting for more (model/spans.py). The four border scores know of
-no label. A sentence's segmentations are a semi-Markov CRF (model/segments.py) over the labels that the support shows
-with an intent, and an intent is worth its likeness to the sentence, plus a little of what its best segmentation gains.
+and a word outside all spans scores like(word, words outside) + outside(word). `like` compares with the support: with
+the examples of a label and with its name, the nearer ones counting for more (model/spans.py). The four border scores
+know of no label. A sentence's segmentations are a semi-Markov CRF (model/segments.py) over the labels that the support
+shows with an intent, and an intent is worth its likeness to the sentence, plus a little of what its best segmentation
+gains.
 
 Training asks for the queries of an episode, and for each support utterance with its own examples left out. Tuning
 (learners/tuning.py) does the latter on a bot's own examples.
@@ -115,7 +116,7 @@ class JointSpansLearner:
 
         weights = torch.tensor([support_weight] * len(support) + [1.0] * len(query))
         parts = [(values * weights).sum() / weights.sum() for values in (of_intent, of_slots)]
-        return EpisodeLoss(parts[0] + parts[1], {"intent": float(parts[0]), "slots": float(parts[1])})
+        return EpisodeLoss(parts[0] + parts[1], {"intent": parts[0].detach().item(), "slots": parts[1].detach().item()})
 
     # -- the two verbs ---------------------------------------------------------------------------------------------
 

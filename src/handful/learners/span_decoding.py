@@ -10,7 +10,7 @@ import torch
 
 from handful.data.bio import tags_of
 from handful.encoders.encoding import Array
-from handful.learners.span_support import SpanSupport, SupportMembers
+from handful.learners.span_support import SpanSupport
 from handful.model.prototypes import Floats
 from handful.model.segments import best_segmentations, log_sum, span_probabilities
 from handful.model.span_network import Measures, Names, Views
@@ -34,7 +34,9 @@ class AdaptedSpans:
             self._measures = _plain(network.measures())
         self._width = network.width
         views = self._views(learner.see([utterance.sentence for utterance in support]))
-        self._members = shown.members(views, Names(*(part.numpy() for part in (names.intents, names.types, names.spans))))
+        self._members = shown.members(
+            views, Names(*(part.numpy() for part in (names.intents, names.types, names.spans)))
+        )
         self._outside = _sampled(class_subset(self._members.types, [len(shown.labels.slots)]))
         self._of_intent: dict[int, tuple[Numbers, Members, Members]] = {}
         # Two scorers ask for the same sentences one after the other.
@@ -92,15 +94,17 @@ class AdaptedSpans:
         shares = span_probabilities(outside, whole, views.lengths, paths)
         probabilities = np.exp(intents - log_sum(intents)[:, None])
         return [
-            self._prediction(probabilities[row], path, labels[row], best[row], whole[row], shares[row], views.lengths[row])
+            self._prediction(
+                probabilities[row], path, labels[row], best[row], whole[row], shares[row], views.lengths[row]
+            )
             for row, path in enumerate(paths)
         ]
 
     def _plausible(self, intents: Floats, views: Views, outside: Floats) -> tuple[Numbers, Numbers]:
         """Sentences and the intents that could win there; sentences in order.
 
-        What a segmentation can gain is bounded: no span or word is liker to a label than a cosine of one. An intent that
-        would not win with that gain is out, exactly.
+        What a segmentation can gain is bounded: no span or word is liker to a label than a cosine of one. An intent
+        that would not win with that gain is out, exactly.
         """
         weight = self._learner.config.evidence
         if not weight or intents.shape[1] == 1:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class TuningConfig(Settings):
     steps: int = Field(default=0, ge=0)  # 0: prototypes alone
     learning_rate: float = Field(default=1.5e-4, gt=0)  # of the first step; it falls to nought in a straight line
-    new_weights_rate: float = Field(default=10.0, gt=0)  # times that, for what no encoder brought
+    new_weights_rate: float = Field(default=3.0, gt=0)  # times that, for what no encoder brought
     batch: int = Field(default=48, ge=2)  # utterances a step
     seed: int = Field(default=0, ge=0)
 

@@ -38,7 +38,9 @@ def log_sum(logs: Vectors) -> Vectors:
     return highest + xp.log(xp.exp(logs - highest[..., None]).sum(-1))
 
 
-def best_segmentations(outside: Floats, spans: Floats, lengths: Sequence[int]) -> tuple[list[list[tuple[int, int]]], Floats]:
+def best_segmentations(
+    outside: Floats, spans: Floats, lengths: Sequence[int]
+) -> tuple[list[list[tuple[int, int]]], Floats]:
     """Viterbi: of each sentence the spans [start, end) of its best segmentation, and what that scores.
 
     [B, T], [B, T, L] -> B lists, [B]. Of equals the one with fewer words in spans wins.

@@ -160,6 +160,4 @@ class SpanNetwork(nn.Module):
 
 
 def _name_map(width: int, out: int) -> nn.Sequential:
-    return nn.Sequential(
-        nn.LayerNorm(width), nn.Linear(width, _NAME_HIDDEN), nn.GELU(), nn.Linear(_NAME_HIDDEN, out)
-    )
+    return nn.Sequential(nn.LayerNorm(width), nn.Linear(width, _NAME_HIDDEN), nn.GELU(), nn.Linear(_NAME_HIDDEN, out))

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from handful.learners.choose import LearnerName, build_learner
 from handful.learners.learner import Learner
 from handful.parser.bot import Bot, load_bot
+from handful.training.shipped import ReadyName, ready_learner
 from handful.types import Prediction, RankedIntent, Word
 from handful.words import split_words
+
+if TYPE_CHECKING:
+    from handful.parser.tuned import Tuning
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +66,38 @@ class Parse:
 
 
 class Parser:
-    def __init__(self, bot: Bot, learner: Learner) -> None:
+    def __init__(self, bot: Bot, learner: Learner, *, tuning: Tuning | None = None) -> None:
         self.bot = bot
+        self.tuning = tuning  # what the learner was tuned with, where it was
         self._adapted = learner.adapt(bot.document.utterances)
 
     @classmethod
-    def load(cls, path: str | Path, *, learner: LearnerName = "prototypes", format: str | None = None) -> Self:
-        """A parser from a bot file, in any format that handful reads."""
+    def load(
+        cls, path: str | Path, *, learner: ReadyName = "joint_spans", tuned: bool = True, format: str | None = None
+    ) -> Self:
+        """A parser from a bot file, in any format that handful reads.
+
+        Where the bot was tuned (`handful tune`), that version of it; `tuned=False` is the untuned one.
+        """
         # The bot first: a typo in the file is told before an encoder is loaded.
-        bot = load_bot(Path(path), format)
-        return cls(bot, build_learner(learner))
+        return cls.of(load_bot(Path(path), format), Path(path), learner=learner, tuned=tuned)
+
+    @classmethod
+    def of(cls, bot: Bot, path: Path, *, learner: ReadyName = "joint_spans", tuned: bool = True) -> Self:
+        """A parser of a bot that was read from `path`."""
+        ready = ready_learner(learner)
+        if tuned and learner == "joint_spans":
+            from handful.parser.tuned import tuned_version
+
+            found = tuned_version(path, ready)
+            if found is not None:
+                return cls(bot, found.learner, tuning=found.tuning)
+        return cls(bot, ready)
+
+    @property
+    def tuning_is_stale(self) -> bool:
+        """Have the bot's examples changed since it was tuned? They are all used; tuning again would use them better."""
+        return self.tuning is not None and self.tuning.is_stale(self.bot.document.utterances)
 
     def parse(self, text: str) -> Parse:
         return self.parse_many([text])[0]

@@ -139,7 +139,8 @@ class Trainer:
 
     def _named(self, numbers: Sequence[int]) -> str:
         shown = ", ".join(str(number) for number in numbers)
-        return f"train episode {shown} of {self._config.data_label} (seed {self._config.episode_seed})"
+        config = self._config
+        return f"train episode {shown} of {config.data_label} (seed {config.episode_seed}, U_max {config.u_max})"
 
     def _mean_parts(self, losses: Sequence[EpisodeLoss], episodes: int) -> dict[str, float]:
         """Means over the episodes of all ranks, for the log."""

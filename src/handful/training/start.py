@@ -45,7 +45,9 @@ def prepare_run(
     if threads is not None:
         torch.set_num_threads(threads)
     corpora = [load_corpus(name, chosen_dir(data_dir)) for name in config.corpora]
-    sets = training_sets(corpora, config.train_splits, scored=config.dev.episodes > 0)
+    sets = training_sets(
+        corpora, config.train_splits, scored=config.dev.episodes > 0, leave_out=config.leave_out
+    )
     _refuse_unknown_labels(config, corpora)
     # Every rank looks for itself, so that all of them stop for the same reason.
     if resume:
@@ -53,13 +55,17 @@ def prepare_run(
     else:
         run.refuse_existing()
     learner = build_trained(config.learner, config.encoder, seed=config.train_seed, cache=features_dir(), remember=True)
-    version = "+".join(c.digest(split) for c in corpora for split in ("train", "dev") if split in c.splits)
-    trainer = Trainer(config, learner, sets, run, data_version=version, ranks=ranks)
+    trainer = Trainer(config, learner, sets, run, data_version=corpora_version(corpora), ranks=ranks)
     ranks.wait()
     if not resume and ranks.first:
         run.create(config)
     ranks.wait()
     return trainer
+
+
+def corpora_version(corpora: Sequence[Corpus]) -> str:
+    """The sums of all that a run may train on or score with."""
+    return "+".join(c.digest(split) for c in corpora for split in ("train", "dev") if split in c.splits)
 
 
 def _refuse_unknown_labels(config: RunConfig, corpora: Sequence[Corpus]) -> None:
