@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -27,10 +28,14 @@ class Job:
         handful(["train", *self.train, "--into", str(self.run), *resume, "--threads", str(threads)], threads)
         partial = self.results.with_suffix(".partial")
         self.results.parent.mkdir(parents=True, exist_ok=True)
-        partial.unlink(missing_ok=True)
-        for scoring in self.scorings:
+        # Scorings are done in order, so as many are done as there are records.
+        for scoring in self.scorings[_records(partial) :]:
             handful(["evaluate", str(self.run), *scoring, "--results", str(partial)], threads)
         partial.replace(self.results)
+
+
+def _records(file: Path) -> int:
+    return len(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else 0
 
 
 def handful(arguments: Sequence[str], threads: int) -> None:

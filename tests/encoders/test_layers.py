@@ -12,6 +12,7 @@ import torch
 import transformers
 from tokenizers import ByteLevelBPETokenizer
 
+from handful.encoders.features import FixedWords, row_means
 from handful.encoders.layers import FrozenLayers, TrainedLayers, cut_transformer
 from handful.encoders.transformer import TransformerEncoder, load_transformer
 from handful.errors import CheckpointError, ConfigError
@@ -46,6 +47,35 @@ def test_wherever_it_is_cut_the_encoder_is_the_same(tiny_bert: Path, frozen_laye
     whole = TransformerEncoder(tiny_bert).encode(SENTENCES)
     for rows, encoding in zip(words_of(*parts, SENTENCES), whole, strict=True):
         assert rows == pytest.approx(encoding.words, abs=2e-6)
+
+
+@pytest.mark.parametrize("frozen_layers", [0, 1, 2])
+def test_a_sentence_is_the_mean_of_its_pieces_each_counted_once(tiny_bert: Path, frozen_layers: int):
+    """As the whole encoder has it, for sentences in windows, too; the words are those without sentences."""
+    frozen, trained = cut_transformer(tiny_bert, frozen_layers, dropout=0.1)
+    features = frozen.compute(SENTENCES)
+    with torch.no_grad():
+        words, sentences = trained.eval().with_sentences(SENTENCES, features)
+        assert torch.equal(words, trained(SENTENCES, features))
+    whole = TransformerEncoder(tiny_bert).encode(SENTENCES)
+    for row, encoding in zip(sentences.numpy(), whole, strict=True):
+        assert row == pytest.approx(encoding.sentence, abs=2e-6)
+
+
+def test_of_an_encoder_without_pieces_a_sentence_is_the_mean_of_its_words():
+    features = [np.arange(6, dtype=np.float32).reshape(3, 2), np.full((1, 2), 7, dtype=np.float32)]
+    words, sentences = FixedWords(2).with_sentences([("a", "b", "a"), ("b",)], features)
+    assert words.tolist() == [[0, 1], [2, 3], [4, 5], [7, 7]]
+    assert sentences.tolist() == [[2, 3], [7, 7]]
+
+
+def test_means_of_runs_of_rows_can_be_differentiated():
+    rows = torch.arange(8, dtype=torch.float64).reshape(4, 2).requires_grad_()
+    means = row_means(rows, [1, 3])
+    assert means.tolist() == [[0, 1], [4, 5]]
+    means.sum().backward()
+    assert rows.grad is not None
+    assert rows.grad[:, 0].tolist() == pytest.approx([1, 1 / 3, 1 / 3, 1 / 3])
 
 
 def test_the_real_encoders_are_cut_in_half(weights_folder: Callable[[str], Path]):

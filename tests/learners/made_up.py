@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +19,7 @@ from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
 from handful.learners.span_support import SpanSupport
 from handful.model.span_network import Measures, Names, SpanNetwork
 from handful.model.spans import Measure, unit_rows
-from handful.types import Slot, Utterance, Words
+from handful.types import Prediction, Slot, Utterance, Words
 from oracles import joint_spans as oracle
 
 # Intents, types, spans: scale, temperature, and what a name weighs.
@@ -60,6 +61,18 @@ def utterance(text: str, intent: str, *slots: Slot) -> Utterance:
     return Utterance.from_words(text.split(), intent, slots)
 
 
+SUPPORT = (
+    utterance("fly to boston", "Fly", Slot("city", 2, 3)),
+    utterance("fly to rome now", "Fly", Slot("city", 2, 3), Slot("time", 3, 4)),
+    utterance("boston rome !", "ask", Slot("pair", 0, 2)),
+    utterance("to rome", "ask", Slot("city", 1, 2)),
+    utterance("a b now", "other"),
+)
+WORDS = ("fly", "to", "boston", "rome", "now", "a", "b", "!")
+# Eight of each length from one word to four.
+SENTENCES = [words for size in range(1, 5) for words in list(product(WORDS, repeat=size))[:: 8 ** (size - 1)]]
+
+
 class Case:
     """A support set and a learner's view of it, for the oracle."""
 
@@ -99,3 +112,12 @@ class Case:
     def decide(self, words: Words, evidence: float) -> oracle.Decision:
         told = self.told(utterance(" ".join(words), "unknown"))
         return oracle.decide(told, self.support, self.names, self.measures, evidence, self.longest)
+
+
+def spans_of(segments: Sequence[oracle.Segment]) -> list[oracle.Segment]:
+    """Those that have a label."""
+    return [segment for segment in segments if segment[2] is not None]
+
+
+def predicted(prediction: Prediction) -> list[oracle.Segment]:
+    return [(slot.start, slot.end, slot.key) for slot in prediction.slots]

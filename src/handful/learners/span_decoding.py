@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from handful.learners.joint_spans import JointSpansLearner
 
 _OUTSIDE_EXAMPLES = 2048  # of the words outside all slots; a bot of ten thousand examples has no need of more
+_MOST_INTENTS = 8  # of a sentence, whose slots are looked at before one is chosen: a thousand alike must not cost more
 _NUMBERS_AT_A_TIME = 1 << 23  # of span vectors: what a long list of sentences may take of the memory
 
 
@@ -113,7 +114,11 @@ class AdaptedSpans:
         most = views.borders + self._measures.spans.scale + self._measures.types.scale * sizes
         _, scores = best_segmentations(outside, most, views.lengths)
         room = weight * (scores - _all_outside(outside, views.lengths))
-        rows, chosen = np.nonzero(intents + room[:, None] >= intents.max(1, keepdims=True))
+        open_ones = intents + room[:, None] >= intents.max(1, keepdims=True)
+        if intents.shape[1] > _MOST_INTENTS:
+            last = np.partition(intents, -_MOST_INTENTS, axis=1)[:, -_MOST_INTENTS]
+            open_ones &= intents >= last[:, None]
+        rows, chosen = np.nonzero(open_ones)
         return rows, chosen
 
     def _span_scores(
