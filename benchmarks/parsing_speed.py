@@ -70,7 +70,11 @@ def main() -> None:
     train = [corpus.split("train")[number] for number in rng.permutation(len(corpus.split("train")))]
     asked: list[Words] = [u.sentence for u in corpus.split("dev")[:200]]
     learner, encoder = ready_learner("joint_spans"), TransformerEncoder(minilm_folder())
-    record: dict[str, Any] = {"threads": options.threads, "rounds": options.rounds, "data_version": corpus.digest("train")}
+    record: dict[str, Any] = {
+        "threads": options.threads,
+        "rounds": options.rounds,
+        "data_version": corpus.digest("train"),
+    }
 
     hundred = bot_of(train, 10, 10)
     sentences = [utterance.sentence for utterance in hundred]

@@ -13,6 +13,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from out_of_domain import table as domains_table
+from span_tables import ablation_table, headline_table, parsing_table, spans_table
+
 ROOT = Path(__file__).parent.parent
 END = "<!-- end of results -->\n"
 PAPER_CORPORA = ("snips", "atis", "top")
@@ -230,14 +233,27 @@ def records_of(*paths: Path) -> list[dict[str, Any]]:
     return [record for content in found for record in (content if isinstance(content, list) else [content])]
 
 
+def ablation_records() -> list[tuple[str, dict[str, Any]]]:
+    """With the name of the job that made them."""
+    files = sorted((ROOT / "results" / "joint_spans").glob("ablation-*.json"))
+    return [(file.stem, record) for file in files for record in records_of(file)]
+
+
 # A mark in a file -> the table that stands after it, and the records that it is made of.
 TABLES: dict[str, dict[str, tuple[Callable[[Sequence[dict[str, Any]]], str], str]]] = {
     "README.md": {
+        "<!-- results:headline -->\n": (headline_table, "joint_spans/test-joint-*.json"),
         "<!-- results:short -->\n": (short_table, "explicit_joint/*.json"),
-        "<!-- results:prototypes -->\n": (untrained_table, "prototypes.json"),
+    },
+    "docs/method.md": {
+        "<!-- results:ablation -->\n": (lambda _: ablation_table(ablation_records()), "none"),
+        "<!-- results:parsing -->\n": (parsing_table, "parsing_speed.json"),
     },
     "docs/training.md": {"<!-- results:speed -->\n": (speed_table, "training_speed.json")},
     "docs/results.md": {
+        "<!-- results:spans -->\n": (spans_table, "joint_spans/test-*.json"),
+        "<!-- results:domains -->\n": (domains_table, "out_of_domain.json"),
+        "<!-- results:prototypes -->\n": (untrained_table, "prototypes.json"),
         "<!-- results:trained -->\n": (trained_table, "explicit_joint/*.json"),
         "<!-- results:paired -->\n": (paired_table, "explicit_joint/*.json"),
     },

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from handful.learners.span_decoding import AdaptedSpans
 from handful.model.span_network import Views
 from handful.types import Slot, Utterance, Words
-from learners.made_up import SENTENCES, SUPPORT, WORDS, Case, made_up, predicted, spans_of
+from learners.made_up import SENTENCES, SUPPORT, WORDS, Case, made_up, predicted, spans_of, utterance
 from oracles import joint_spans as oracle
 
 # -- against all intents and all segmentations -------------------------------------------------------------------------
@@ -97,6 +97,21 @@ def test_intents_that_are_left_out_could_not_have_won(evidence: float, monkeypat
         for one, other in zip(some, all_of_them, strict=True):
             assert (one.intent, one.slots) == (other.intent, other.slots)
             assert one.slot_confidences == pytest.approx(other.slot_confidences, abs=1e-12)
+
+
+def test_of_many_intents_the_slots_of_the_eight_likeliest_have_a_say():
+    """A thousand must not cost more; one that the sentence itself puts ninth is out, whatever its slots gain."""
+    support = [utterance(f"w{number} x", f"i{number:02}", Slot(f"s{number}", 0, 1)) for number in range(12)]
+    bounded = 0
+    for seed in range(3):
+        learner = made_up(seed, evidence=1.5)
+        case = Case(learner, support)
+        for words, found in zip(SENTENCES, learner.adapt(support).predict(SENTENCES), strict=True):
+            likely, worth = case.decide(words, 0.0).scores, case.decide(words, 1.5).scores
+            eight = sorted(likely, key=lambda name: -likely[name])[:8]
+            assert found.intent == max(eight, key=lambda name: worth[name])
+            bounded += found.intent != max(worth, key=lambda name: worth[name])
+    assert bounded, "some sentences would have had another intent"
 
 
 def test_intents_far_off_are_left_out(monkeypatch: pytest.MonkeyPatch):

@@ -104,8 +104,9 @@ def test_new_weights_learn_faster_and_the_rate_falls_to_nought(build: Build):
     one = weights(tuned(learner, SUPPORT, TuningConfig(steps=1, learning_rate=rate, new_weights_rate=5)))
     farthest = {name: float((one[name] - before[name]).abs().max()) for name in before}
     for name, moved in farthest.items():
-        if not name.endswith("key.bias"):
-            assert moved == pytest.approx(rate if name.startswith("words.") else 5 * rate, rel=0.05), name
+        assert moved <= 1.01 * (rate if name.startswith("words.") else 5 * rate), name
+    assert farthest["views.weight"] == pytest.approx(5 * rate, rel=0.01)
+    assert farthest["words.layers.0.output.dense.weight"] == pytest.approx(rate, rel=0.01)
     two = weights(tuned(learner, SUPPORT, TuningConfig(steps=2, learning_rate=rate, new_weights_rate=5)))
     assert max(float((two[name] - one[name]).abs().max()) for name in before) <= 5 * rate / 2 * 1.05
 
@@ -155,7 +156,6 @@ def test_a_step_takes_two_or_more_of_each_intent_and_no_more_than_the_limit(size
             assert found == support
 
 
-@pytest.mark.xfail(reason="the last intent's examples are cut at the limit, down to one")
 @pytest.mark.parametrize(("sizes", "most"), [((4, 4, 4), 5), ((4, 4, 4, 1), 6)])
 def test_no_intent_is_cut_down_to_one_example_at_the_limit(sizes: tuple[int, ...], most: int):
     """Alone among its like, an utterance could be told by the intent's name only."""

@@ -134,7 +134,7 @@ def test_what_is_saved_is_read_again(tmp_path: Path, learner: JointSpansLearner)
     assert folder == tmp_path / "my.bot.tuned"
     assert storage.read_tuning(folder) is None
     with torch.no_grad():
-        learner.network.no_slot += 1
+        learner.network.no_slot.add_(1)
     saved = save(folder, learner, examples())
     assert storage.read_tuning(folder) == saved
     assert sorted(file.suffix for file in folder.iterdir()) == [".json", ".safetensors"]

@@ -68,5 +68,5 @@ def test_the_ready_learners():
 
 def test_a_package_without_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("handful.training.shipped.resources.files", lambda name: tmp_path)
-    with pytest.raises(CheckpointError, match=r"install the package again, or make it with `handful train configs/sh"):
+    with pytest.raises(CheckpointError, match=r"install the package again, or make it with `handful train configs"):
         shipped_folder()

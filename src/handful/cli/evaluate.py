@@ -107,7 +107,7 @@ def _own_corpus(run: Path) -> str:
     from handful.training.start import read_run
 
     corpora = read_run(run).config.corpora
-    if len(corpora) > 1:
+    if len(corpora) != 1:
         raise ConfigError(f"the run was trained on {', '.join(corpora)}: name one to score on with --data")
     return corpora[0]
 

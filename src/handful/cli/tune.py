@@ -76,9 +76,7 @@ def _shown(steps: Generator[TuningProgress, None, TuningReport]) -> TuningReport
 def _print_report(report: TuningReport) -> None:
     from rich.table import Table
 
-    table = Table(
-        title=f"Held-out examples, cross-validated ({report.before.examples} of them)", title_justify="left"
-    )
+    table = Table(title=f"Held-out examples, cross-validated ({report.before.examples} of them)", title_justify="left")
     for column in ("", "intent accuracy", "slot F1", "all right"):
         table.add_column(column, justify="left" if not column else "right")
     for name, outcome in (("as it was", report.before), ("tuned", report.after)):

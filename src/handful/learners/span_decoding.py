@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,10 +34,10 @@ class AdaptedSpans:
             names = network.names(shown.intent_texts, shown.slot_texts)
             self._measures = _plain(network.measures())
         self._width = network.width
-        views = self._views(learner.see([utterance.sentence for utterance in support]))
-        self._members = shown.members(
-            views, Names(*(part.numpy() for part in (names.intents, names.types, names.spans)))
-        )
+        seen = learner.see([utterance.sentence for utterance in support])
+        vectors = Names(*(part.numpy() for part in (names.intents, names.types, names.spans)))
+        parts = ((np.array(rows), self._views([seen[row] for row in rows])) for rows in self._batches(seen))
+        self._members = shown.members_in(parts, vectors)
         self._outside = _sampled(class_subset(self._members.types, [len(shown.labels.slots)]))
         self._of_intent: dict[int, tuple[Numbers, Members, Members]] = {}
         # Two scorers ask for the same sentences one after the other.
@@ -50,23 +50,23 @@ class AdaptedSpans:
         if last is None or last[0] != tuple(sentences):
             self._last = last = (tuple(sentences), self._learner.see(sentences))
         seen = last[1]
-        # Like lengths together: the decoding of a short sentence should not pay for a long one.
-        order = sorted(range(len(seen)), key=lambda row: len(seen[row][0]))
         found: dict[int, Prediction] = {}
-        for batch in self._batches([len(seen[row][0]) for row in order]):
-            rows = [order[place] for place in batch]
+        for rows in self._batches(seen):
             found |= zip(rows, self._decoded([seen[row] for row in rows], tag_candidates), strict=True)
         return [found[row] for row in range(len(seen))]
 
-    def _batches(self, lengths: Sequence[int]) -> list[range]:
-        """Runs of rising lengths whose span vectors fit the memory that they may take."""
-        found, start = [], 0
-        for place, length in enumerate(lengths):
-            size = (place + 1 - start) * length * min(self._shown.longest, length) * self._width
-            if place > start and size > _NUMBERS_AT_A_TIME:
-                found.append(range(start, place))
-                start = place
-        return [*found, range(start, len(lengths))]
+    def _batches(self, seen: Sequence[tuple[Array, Array]]) -> Iterator[list[int]]:
+        """Sentences of like lengths, as many as fit the memory that their span vectors may take: a short one should
+        not pay for a long one."""
+        batch: list[int] = []
+        for row in sorted(range(len(seen)), key=lambda row: len(seen[row][0])):
+            length = len(seen[row][0])
+            size = (len(batch) + 1) * length * min(self._shown.longest, length) * self._width
+            if batch and size > _NUMBERS_AT_A_TIME:
+                yield batch
+                batch = []
+            batch.append(row)
+        yield batch
 
     def _views(self, seen: Sequence[tuple[Array, Array]]) -> Views:
         rows, means = np.concatenate([own for own, _ in seen]), np.stack([mean for _, mean in seen])
@@ -81,9 +81,9 @@ class AdaptedSpans:
 
         rows, chosen = self._plausible(intents, views, outside)
         best, labels, whole = self._span_scores(views, rows, chosen, None)
-        if len(rows) > count:
+        if self._learner.config.evidence:
             # The intents are the strict ones, whatever tags the released scorer lets slots have.
-            _, scores = best_segmentations(outside[rows], best, views_lengths(views, rows))
+            _, scores = best_segmentations(outside[rows], best, [views.lengths[row] for row in rows])
             gains = scores - _all_outside(outside, views.lengths)[rows]
             intents[rows, chosen] += self._learner.config.evidence * gains
         first = intents.argmax(1)
@@ -108,12 +108,13 @@ class AdaptedSpans:
         that would not win with that gain is out, exactly.
         """
         weight = self._learner.config.evidence
-        if not weight or intents.shape[1] == 1:
+        if not weight:
             return np.arange(len(intents)), intents.argmax(1)
         sizes = np.arange(1, views.borders.shape[2] + 1)
         most = views.borders + self._measures.spans.scale + self._measures.types.scale * sizes
         _, scores = best_segmentations(outside, most, views.lengths)
-        room = weight * (scores - _all_outside(outside, views.lengths))
+        # Never below nought: all words outside is a segmentation, too (rounding may say otherwise).
+        room = weight * np.maximum(scores - _all_outside(outside, views.lengths), 0.0)
         open_ones = intents + room[:, None] >= intents.max(1, keepdims=True)
         if intents.shape[1] > _MOST_INTENTS:
             last = np.partition(intents, -_MOST_INTENTS, axis=1)[:, -_MOST_INTENTS]
@@ -190,10 +191,6 @@ def _scored(views: Views, rows: Numbers, types: Members, spans: Members, measure
     of_spans = likeness(vectors.reshape(count * steps * longest, -1), spans, measures.spans)
     summed = range_sums(of_words, longest)
     return (of_spans.reshape(summed.shape) + summed + views.borders[rows][..., None]).astype(np.float64)
-
-
-def views_lengths(views: Views, rows: Numbers) -> list[int]:
-    return [views.lengths[row] for row in rows]
 
 
 def _all_outside(outside: Floats, lengths: Sequence[int]) -> Floats:

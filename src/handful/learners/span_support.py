@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from torch import Tensor
 from handful.data.labels import humanised
 from handful.learners.support import SupportLabels
 from handful.model.span_network import Names, Views
-from handful.model.spans import Members, members_of
+from handful.model.spans import Members, Numbers, library, members_of
 from handful.types import Utterance, Words
 from handful.words import split_words
 
@@ -53,27 +53,48 @@ class SpanSupport:
 
     def members(self, views: Views, names: Names) -> SupportMembers:
         """The support's examples in its own views, which may have more sentences after it."""
-        rows, places, types = self._words
-        span_rows, starts, sizes, slots = self._spans
-        utterances = np.arange(len(self.labels.intent_numbers))
+        return self.members_in([(np.arange(len(self.labels.intent_numbers)), views)], names)
+
+    def members_in(self, parts: Iterable[tuple[Numbers, Views]], names: Names) -> SupportMembers:
+        """The same of views that come in parts, each with the numbers of its utterances."""
+        utterances, words, spans = ([], []), ([], []), ([], [])  # of each: vectors, and the numbers of their examples
+        for rows, views in parts:
+            place = np.full(len(self.labels.intent_numbers), -1)
+            place[rows] = np.arange(len(rows))
+            of_words, of_spans = (np.flatnonzero(place[which] >= 0) for which in (self._words[0], self._spans[0]))
+            utterances[0].append(views.sentences[: len(rows)])
+            utterances[1].append(rows)
+            row, at, _ = self._words[:, of_words]
+            words[0].append(views.types[place[row], at])
+            words[1].append(of_words)
+            row, start, size, _ = self._spans[:, of_spans]
+            spans[0].append(views.spans[place[row], start, size])
+            spans[1].append(of_spans)
+        together = library(names.types).concatenate
+        which, of_words, of_spans = (np.concatenate(numbers) for _, numbers in (utterances, words, spans))
+        intents = np.asarray(self.labels.intent_numbers)
+        row, _, types = self._words[:, of_words]
+        span_row, _, _, slots = self._spans[:, of_spans]
         return SupportMembers(
-            members_of(names.intents, views.sentences[: len(utterances)], self.labels.intent_numbers, utterances),
-            members_of(names.types, views.types[rows, places], types, rows),
-            members_of(names.spans, views.spans[span_rows, starts, sizes], slots, span_rows),
+            members_of(names.intents, together(utterances[0]), intents[which], which),
+            members_of(names.types, together(words[0]), types, row),
+            members_of(names.spans, together(spans[0]), slots, span_row),
         )
 
     def gold_score(self, asked: Sequence[Utterance], outside: Tensor, spans: Tensor) -> Tensor:
         """What the true segmentations score. [B, T], [B, T, L, K] -> [B].
 
-        A span whose label the support lacks cannot be told: its words are outside, as they should be predicted.
+        A span whose label the support does not show with the intent cannot be told: its words are outside, as they
+        should be predicted.
         """
         words: list[tuple[int, int]] = []
         segments: list[tuple[int, int, int, int]] = []
         for row, utterance in enumerate(asked):
             free = set(range(len(utterance.words)))
+            open_slots = self.open_slots[self.intent_number[utterance.intent]]
             for slot in utterance.slots:
                 number, size = self.slot_number.get(slot.key), slot.end - slot.start
-                if number is not None and size <= spans.shape[2]:
+                if number is not None and open_slots[number] and size <= spans.shape[2]:
                     segments.append((row, slot.start, size - 1, number))
                     free -= set(range(slot.start, slot.end))
             words += [(row, place) for place in sorted(free)]

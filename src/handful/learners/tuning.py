@@ -87,8 +87,8 @@ def drawn(support: Sequence[Utterance], most: int, rng: np.random.Generator) -> 
     chosen: list[int] = []
     names = sorted(by_intent)
     for place in rng.permutation(len(names)):
-        own = by_intent[names[place]]
-        chosen += rng.permutation(own)[:each].tolist()
-        if len(chosen) >= most:
+        taken = rng.permutation(by_intent[names[place]])[:each].tolist()
+        if len(chosen) + len(taken) > most:
             break
-    return [support[number] for number in sorted(chosen[:most])]
+        chosen += taken
+    return [support[number] for number in sorted(chosen)]

@@ -129,9 +129,7 @@ def _told(
             )
 
 
-def split_folds(
-    examples: Sequence[Utterance], folds: int, seed: int
-) -> list[tuple[list[Utterance], list[Utterance]]]:
+def split_folds(examples: Sequence[Utterance], folds: int, seed: int) -> list[tuple[list[Utterance], list[Utterance]]]:
     """Pairs of examples to keep and to ask for. Each intent's examples are dealt out in turn; the only one of an intent
     is always kept, since nobody could tell an intent without any."""
     if folds < 2:

@@ -1,4 +1,4 @@
-"""A bot's tuned weights, in a folder beside its file: `bot.yml` has `bot.tuned/` (tuning.json and one safetensors file).
+"""A bot's tuned weights, in a folder beside its file: `bot.yml` has `bot.tuned/` (tuning.json and a safetensors file).
 
 They stand on one checkpoint, named by its sum, and were made from certain examples, named by theirs. Examples that came
 later are compared with as any others; the tuning is stale then, and is told to be.

@@ -18,8 +18,8 @@ def shipped_folder() -> Path:
     folder = Path(str(resources.files("handful") / "shipped"))
     if not (folder / "checkpoint.json").is_file():
         raise CheckpointError(
-            f"{folder}: the checkpoint that comes with handful is not there: install the package again, or make it with "
-            "`handful train configs/shipped.yml`"
+            f"{folder}: the checkpoint that comes with handful is not there: install the package again, or make it "
+            "with `handful train configs/shipped.yml`"
         )
     return folder
 

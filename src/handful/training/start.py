@@ -45,9 +45,7 @@ def prepare_run(
     if threads is not None:
         torch.set_num_threads(threads)
     corpora = [load_corpus(name, chosen_dir(data_dir)) for name in config.corpora]
-    sets = training_sets(
-        corpora, config.train_splits, scored=config.dev.episodes > 0, leave_out=config.leave_out
-    )
+    sets = training_sets(corpora, config.train_splits, scored=config.dev.episodes > 0, leave_out=config.leave_out)
     _refuse_unknown_labels(config, corpora)
     # Every rank looks for itself, so that all of them stop for the same reason.
     if resume:
