@@ -64,7 +64,7 @@ def test_a_run_is_scored_with_other_settings_of_prediction(run, trained: Path):
     [
         (["--set", "width=16"], "and nothing else without training it anew"),
         (["--set", "learner.tuning.steps=2"], "--set learner.tuning.steps: a trained joint_spans can be given"),
-        (["--set", "tuning.steps=many"], "--set tuning.steps: input should be a valid integer"),
+        (["--set", "tuning.steps=many"], "--set: tuning.steps: input should be a valid integer"),
         (["--set", "tuning.steps"], "expected key=value"),
     ],
 )

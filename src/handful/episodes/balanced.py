@@ -50,7 +50,7 @@ class BalancedSampler:
         query: list[Utterance] = []
         for number in chosen:
             pool = pools[number]
-            asked = min(_QUERIES // way, len(pool) // 2)
+            asked = min(max(1, _QUERIES // way), len(pool) // 2)
             shown = min(int(rng.integers(1, self._most_shots + 1)), len(pool) - asked)
             drawn = [pool[position] for position in rng.choice(len(pool), size=shown + asked, replace=False)]
             support += drawn[:shown]

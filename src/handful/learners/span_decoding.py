@@ -105,7 +105,7 @@ class AdaptedSpans:
         """Sentences and the intents that could win there; sentences in order.
 
         What a segmentation can gain is bounded: no span or word is liker to a label than a cosine of one. An intent
-        that would not win with that gain is out, exactly.
+        that would not win with that gain is out, exactly; of many that could, the likeliest few are looked at.
         """
         weight = self._learner.config.evidence
         if not weight:

@@ -43,7 +43,7 @@ def best_segmentations(
 ) -> tuple[list[list[tuple[int, int]]], Floats]:
     """Viterbi: of each sentence the spans [start, end) of its best segmentation, and what that scores.
 
-    [B, T], [B, T, L] -> B lists, [B]. Of equals the one with fewer words in spans wins.
+    [B, T], [B, T, L] -> B lists, [B].
     """
     count, steps = outside.shape
     longest = spans.shape[-1]

@@ -124,8 +124,8 @@ def _told(
         yield TuningProgress(fold, folds, step)
         if seconds is not None and time.monotonic() - started > seconds:
             raise HandfulError(
-                f"the {seconds:g} seconds were used up in fold {min(fold, folds)} of {folds}, and nothing was changed: give "
-                "more seconds, or fewer folds or steps"
+                f"the {seconds:g} seconds were used up in fold {min(fold, folds)} of {folds}, and nothing was changed: "
+                "give more seconds, or fewer folds or steps"
             )
 
 

@@ -113,7 +113,7 @@ def changed_settings(
     try:
         return type(settings).model_validate(values)
     except ValidationError as error:
-        raise ConfigError("; ".join(f"--set {told(found)}" for found in error.errors())) from None
+        raise ConfigError("; ".join(f"--set: {told(found)}" for found in error.errors())) from None
 
 
 def read_run(folder: Path) -> About:
