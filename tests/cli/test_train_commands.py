@@ -32,8 +32,16 @@ dev: {{episodes: 2, patience: 9}}
 
 
 @pytest.fixture
-def config(tmp_path: Path, tiny_bert: Path, tiny_data: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def config(
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    tiny_bert: Path,
+    tiny_data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
     monkeypatch.setenv("HANDFUL_DATA", str(tiny_data))
+    # Features that other tests computed, in other batches, differ in their last digits.
+    monkeypatch.setenv("HANDFUL_CACHE", str(tmp_path_factory.mktemp("cache")))
     file = tmp_path / "tiny.yml"
     file.write_text(SETTINGS.format(encoder=tiny_bert))
     return file
