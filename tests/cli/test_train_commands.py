@@ -89,6 +89,9 @@ def test_train_then_evaluate(run, config: Path, tmp_path: Path):
     assert "(w,w) on snips test, U_max 20" in shown.out
     for line in ("slot F1, strict scorer", "slot F1, released scorer", "joint accuracy"):
         assert line in shown.out
+    assert "these intents were trained on" not in shown.err
+    known = run("evaluate", str(tmp_path / "run"), "--split", "train", "--episodes", "1")
+    assert "atis train: these intents were trained on, so the figures say nothing of new ones" in known.err
 
 
 def test_results_are_filed_in_a_list(run, config: Path, tmp_path: Path):

@@ -30,7 +30,7 @@ def flights(tmp_path: Path) -> Path:
 def test_a_bot_is_tuned_used_grown_and_put_back(flights: Path, run: Run):
     tuned = run("tune", str(flights), "--folds", "2", "--steps", "3")
     assert tuned.code == 0, tuned.err
-    folder = flights.with_name("flights.tuned")
+    folder = flights.with_name("flights.yml.tuned")
     first = tuned.out.splitlines()
     assert "Held-out examples, cross-validated (9 of them)" in first[0]
     if "does not help" in tuned.out:
@@ -57,12 +57,23 @@ def test_a_bot_is_tuned_used_grown_and_put_back(flights: Path, run: Run):
     flights.write_text(BOT + "- intent: sing\n  examples: |\n    - sing a song\n    - sing for me\n", encoding="utf-8")
     grown = run("parse", str(flights), "sing something", "--json")
     assert json.loads(grown.out)["intent"]["name"] == "sing"
-    assert "the examples have changed since it was tuned (2 are new): `handful tune" in grown.err
+    assert "its examples have changed since it was tuned (2 new): `handful tune" in grown.err
 
     undone = run("tune", str(flights), "--undo")
     assert undone.code == 0
     assert not folder.exists()
     assert run("tune", str(flights), "--undo").code == 2, "there is none any more"
+
+
+def test_a_bot_that_is_the_folder_one_is_in(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch):
+    rows = {"seq.in": "fly to rome\nhello there\n", "seq.out": "O O B-city\nO O\n", "label": "fly\ngreet\n"}
+    (tmp_path / "mine").mkdir()
+    for name, text in rows.items():
+        (tmp_path / "mine" / name).write_text(text)
+    monkeypatch.chdir(tmp_path / "mine")
+    parsed = run("parse", ".", "fly to oslo", "--json")
+    assert parsed.code == 0, parsed.err
+    assert json.loads(parsed.out)["intent"]["name"] == "fly"
 
 
 @pytest.mark.parametrize(
@@ -83,4 +94,4 @@ def test_what_cannot_be_tuned_is_told_in_a_line(
     assert done.code == code
     assert told in done.err
     assert "Traceback" not in done.err
-    assert not flights.with_name("flights.tuned").exists()
+    assert not flights.with_name("flights.yml.tuned").exists()

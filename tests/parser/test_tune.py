@@ -131,7 +131,7 @@ def save(folder: Path, learner: JointSpansLearner, given: list[Utterance], check
 
 def test_what_is_saved_is_read_again(tmp_path: Path, learner: JointSpansLearner):
     folder = storage.tuned_folder(tmp_path / "my.bot.yml")
-    assert folder == tmp_path / "my.bot.tuned"
+    assert folder == tmp_path / "my.bot.yml.tuned"
     assert storage.read_tuning(folder) is None
     with torch.no_grad():
         learner.network.no_slot.add_(1)
@@ -222,5 +222,65 @@ def test_a_parser_uses_the_tuned_version_until_it_does_not_fit(tmp_path: Path, s
     assert grown.parse("sing me something").intent == "sing"
 
     save(folder, better, list(given), "another checkpoint")
-    with pytest.warns(UserWarning, match=r"bot\.tuned: was made with another version of handful's checkpoint"):
+    with pytest.warns(UserWarning, match=r"bot\.yml\.tuned: was made with another version of handful's checkpoint"):
         assert Parser.load(file).tuning is None
+
+
+def test_bots_of_the_same_stem_and_bots_that_are_folders_have_tunings_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    names = {storage.tuned_folder(tmp_path / name) for name in ("b.yml", "b.json", "b", "b.x")}
+    assert len(names) == 4
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path / "folder")
+    assert storage.tuned_folder(Path()) == tmp_path / "folder.tuned"
+    assert storage.tuned_folder(Path("..")) == tmp_path.with_name(f"{tmp_path.name}.tuned")
+
+
+def test_only_what_is_ours_is_removed(tmp_path: Path, learner: JointSpansLearner):
+    folder = tmp_path / "a.yml.tuned"
+    assert not storage.remove_tuning(folder)
+    save(folder, learner, examples())
+    assert storage.remove_tuning(folder)
+    assert not folder.exists()
+    save(folder, learner, examples())
+    (folder / "tuning.json").write_text("{")
+    (folder / "notes.txt").write_text("mine")
+    assert storage.remove_tuning(folder), "damaged, but ours"
+    assert [file.name for file in folder.iterdir()] == ["notes.txt"]
+
+
+def test_a_damaged_tuning_says_how_to_get_on(tmp_path: Path, shipped: JointSpansLearner):
+    file = tmp_path / "bot.yml"
+    file.write_text(BOT, encoding="utf-8")
+    folder = storage.tuned_folder(file)
+    folder.mkdir()
+    (folder / "tuning.json").write_text("{")
+    with pytest.raises(
+        CheckpointError, match=r"tuning\.json: cannot be read.*`--no-tuned`.*`handful tune` makes it anew"
+    ):
+        Parser.load(file)
+    assert Parser.load(file, tuned=False).tuning is None
+
+
+def test_where_nothing_can_be_written_is_told_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(storage, "load_learner", lambda folder: pytest.fail("the encoder was loaded"))
+    file = tmp_path / "bot.yml"
+    file.write_text(BOT, encoding="utf-8")
+    storage.tuned_folder(file).write_text("a file, not a folder")
+    with pytest.raises(HandfulError, match=r"bot\.yml\.tuned: the tuned version could not be written there"):
+        next(storage.tune_file(file))
+
+
+def test_a_tuning_that_no_longer_helps_is_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from handful.learners.tuning import returned
+
+    file = tmp_path / "bot.yml"
+    file.write_text(BOT, encoding="utf-8")
+    folder = storage.tuned_folder(file)
+    folder.mkdir()
+    (folder / "tuning.json").write_text("an old one")
+    monkeypatch.setattr("handful.parser.tune.Outcome.score", property(lambda outcome: 0.0))
+    report = returned(storage.tune_file(file, steps=1, folds=2))
+    assert not report.better
+    assert not folder.exists()

@@ -88,9 +88,7 @@ def parse(
     parser = Parser.of(loaded, bot, learner=learner, tuned=tuned)
     if parser.tuning is not None and parser.tuning_is_stale:
         newer = parser.tuning.newer(loaded.document.utterances)
-        warn(
-            [f"{bot}: the examples have changed since it was tuned ({newer} are new): `handful tune {bot}` tunes anew"]
-        )
+        warn([f"{bot}: its examples have changed since it was tuned ({newer} new): `handful tune {bot}` tunes anew"])
     if texts:
         _print_parses(parser, texts, as_json)
         return

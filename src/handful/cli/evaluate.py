@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from handful.cli.bots import LearnerChoice
-from handful.cli.console import err, out
+from handful.cli.console import err, out, warn
 from handful.cli.research import DataDir, Seed, SplitName, UMax, refuse_unwritable, sampler_of
 from handful.errors import ConfigError
 
@@ -53,8 +53,8 @@ def evaluate(
         raise ConfigError("found no data set to score on: name one with --data")
     if run is not None and learner is not None:
         raise ConfigError(f"found the run {run} and --learner {learner}, expected one of the two")
-    if run is None and changes and learner != "joint_spans":
-        raise ConfigError("--set changes the settings of a trained run, and none is named")
+    if run is None and changes and learner == "prototypes":
+        raise ConfigError("--set changes settings of a trained learner, and prototypes has none of them")
     if str(results) == "-":
         raise ConfigError("--results is a list of results in a file; --json - writes one to stdout")
     for path in (json_out, results):
@@ -66,6 +66,7 @@ def evaluate(
     corpus, sampler = sampler_of(data, split, u_max, seed, data_dir)
     # Now, not later: everything a person may have mistyped is known before the encoder is loaded.
     scored = _ready(learner or "joint_spans", changes or []) if run is None else _trained(run, changes or [])
+    _warn_of_trained_intents(scored.about, data, split)
     started = time.perf_counter()
     scores = _score(scored.learner, sampler.episodes(episodes), f"{data} {split}", episodes)
     record = {
@@ -134,6 +135,14 @@ def _trained(run: Path, changes: list[str]) -> _Scored:
             "config": config.model_dump(mode="json"),
         },
     )
+
+
+def _warn_of_trained_intents(about: dict[str, Any], data: str, split: str) -> None:
+    config = about["config"]
+    corpora = config.get("data", [])
+    trained_on = data in ([corpora] if isinstance(corpora, str) else corpora)
+    if trained_on and split in config.get("train_splits", []):
+        warn([f"{data} {split}: these intents were trained on, so the figures say nothing of new ones"])
 
 
 def _decoding(config: Any) -> dict[str, Any]:

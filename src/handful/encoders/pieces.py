@@ -35,13 +35,19 @@ class PieceReader:
     def __init__(self, tokenizer: Any, room: int) -> None:
         """A fast tokenizer of transformers (whose own types know nothing of pieces), and how many pieces fit."""
         self._tokenizer, self._room = tokenizer, room
+        # The frozen layers and the trained ones ask for the same sentences, one after the other.
+        self._last: tuple[tuple[Words, ...], list[Window]] = ((), [])
 
     def windows(self, sentences: Sequence[Words]) -> list[Window]:
         """All windows, sentence after sentence; nearly always one each."""
         if not all(sentences):
             raise ValueError("a sentence without words cannot be encoded")
-        pieces = self._pieces(sentences)
-        return [window for index, words in enumerate(pieces) for window in split_windows(index, words, self._room)]
+        asked, found = self._last  # read once: another thread may ask, too
+        if asked != tuple(sentences):
+            pieces = self._pieces(sentences)
+            found = [window for index, words in enumerate(pieces) for window in split_windows(index, words, self._room)]
+            self._last = (tuple(sentences), found)
+        return found
 
     def ids(self, batch: Sequence[Window]) -> tuple[Tensor, Tensor]:
         """Piece numbers and their mask, both [B, longest]."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from threadpoolctl import ThreadpoolController
 
 from handful.data.bio import tags_of
 from handful.encoders.encoding import Array
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 _OUTSIDE_EXAMPLES = 2048  # of the words outside all slots; a bot of ten thousand examples has no need of more
 _MOST_INTENTS = 8  # of a sentence, whose slots are looked at before one is chosen: a thousand alike must not cost more
-_NUMBERS_AT_A_TIME = 1 << 23  # of span vectors: what a long list of sentences may take of the memory
+_NUMBERS_AT_A_TIME = 1 << 23  # what the spans of a long list of sentences may take of the memory
 
 
 class AdaptedSpans:
@@ -33,12 +35,14 @@ class AdaptedSpans:
         with torch.inference_mode():
             names = network.names(shown.intent_texts, shown.slot_texts)
             self._measures = _plain(network.measures())
-        self._width = network.width
+        self._numbers_a_word, self._numbers_a_span = 0, network.width
         seen = learner.see([utterance.sentence for utterance in support])
         vectors = Names(*(part.numpy() for part in (names.intents, names.types, names.spans)))
         parts = ((np.array(rows), self._views([seen[row] for row in rows])) for rows in self._batches(seen))
         self._members = shown.members_in(parts, vectors)
         self._outside = _sampled(class_subset(self._members.types, [len(shown.labels.slots)]))
+        self._numbers_a_word = self._largest(self._members.types)
+        self._numbers_a_span = max(network.width, self._largest(self._members.spans))
         self._of_intent: dict[int, tuple[Numbers, Members, Members]] = {}
         # Two scorers ask for the same sentences one after the other.
         self._last: tuple[tuple[Words, ...], list[tuple[Array, Array]]] | None = None
@@ -51,22 +55,31 @@ class AdaptedSpans:
             self._last = last = (tuple(sentences), self._learner.see(sentences))
         seen = last[1]
         found: dict[int, Prediction] = {}
-        for rows in self._batches(seen):
-            found |= zip(rows, self._decoded([seen[row] for row in rows], tag_candidates), strict=True)
+        # numpy's threads and torch's would take turns in waiting for each other: products this small want one.
+        with _blas_threads().limit(limits=1, user_api="blas"):
+            for rows in self._batches(seen):
+                found |= zip(rows, self._decoded([seen[row] for row in rows], tag_candidates), strict=True)
         return [found[row] for row in range(len(seen))]
 
     def _batches(self, seen: Sequence[tuple[Array, Array]]) -> Iterator[list[int]]:
-        """Sentences of like lengths, as many as fit the memory that their span vectors may take: a short one should
-        not pay for a long one."""
+        """Sentences of like lengths, as many as fit the memory that their spans may take, with their vectors or with
+        their likenesses to all examples of an intent: a short one should not pay for a long one."""
         batch: list[int] = []
         for row in sorted(range(len(seen)), key=lambda row: len(seen[row][0])):
             length = len(seen[row][0])
-            size = (len(batch) + 1) * length * min(self._shown.longest, length) * self._width
+            spans = min(self._shown.longest, length) * self._numbers_a_span
+            size = (len(batch) + 1) * length * (spans + self._numbers_a_word)
             if batch and size > _NUMBERS_AT_A_TIME:
                 yield batch
                 batch = []
             batch.append(row)
         yield batch
+
+    def _largest(self, members: Members) -> int:
+        """The most members that the slots of one intent have."""
+        slots = self._shown.open_slots
+        sizes = np.bincount(members.classes, minlength=slots.shape[1])[: slots.shape[1]]
+        return int((slots @ sizes).max())
 
     def _views(self, seen: Sequence[tuple[Array, Array]]) -> Views:
         rows, means = np.concatenate([own for own, _ in seen]), np.stack([mean for _, mean in seen])
@@ -81,17 +94,16 @@ class AdaptedSpans:
 
         rows, chosen = self._plausible(intents, views, outside)
         best, labels, whole = self._span_scores(views, rows, chosen, None)
-        if self._learner.config.evidence:
-            # The intents are the strict ones, whatever tags the released scorer lets slots have.
-            _, scores = best_segmentations(outside[rows], best, [views.lengths[row] for row in rows])
-            gains = scores - _all_outside(outside, views.lengths)[rows]
-            intents[rows, chosen] += self._learner.config.evidence * gains
-        first = intents.argmax(1)
-        kept = chosen == first[rows]
-        rows, chosen, best, labels, whole = rows[kept], chosen[kept], best[kept], labels[kept], whole[kept]
-        if allowed is not None:
-            best, labels, whole = self._span_scores(views, rows, chosen, allowed)
-        paths, _ = best_segmentations(outside, best, views.lengths)
+        paths, scores = best_segmentations(outside[rows], best, [views.lengths[row] for row in rows])
+        # The intents are the strict ones, whatever tags the released scorer lets slots have.
+        gains = np.maximum(scores - _all_outside(outside, views.lengths)[rows], 0.0)
+        intents[rows, chosen] += self._learner.config.evidence * gains
+        kept = np.flatnonzero(chosen == intents.argmax(1)[rows])  # one a sentence, in order
+        if allowed is None:
+            best, labels, whole, paths = best[kept], labels[kept], whole[kept], [paths[place] for place in kept]
+        else:
+            best, labels, whole = self._span_scores(views, rows[kept], chosen[kept], allowed)
+            paths, _ = best_segmentations(outside, best, views.lengths)
         shares = span_probabilities(outside, whole, views.lengths, paths)
         probabilities = np.exp(intents - log_sum(intents)[:, None])
         return [
@@ -181,6 +193,12 @@ class AdaptedSpans:
             place = start, end - start - 1
             confidences.append(min(share * float(np.exp(best[place] - whole[place])), 1.0))
         return Prediction(ranking, tags_of(slots, length), tuple(slots), tuple(confidences))
+
+
+@cache
+def _blas_threads() -> ThreadpoolController:
+    """Looks for numpy's libraries once; torch's own threads are none of its business."""
+    return ThreadpoolController()
 
 
 def _scored(views: Views, rows: Numbers, types: Members, spans: Members, measures: Measures) -> Floats:

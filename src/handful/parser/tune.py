@@ -122,7 +122,8 @@ def _told(
         except StopIteration as done:
             return done.value
         yield TuningProgress(fold, folds, step)
-        if seconds is not None and time.monotonic() - started > seconds:
+        last = fold > folds and step.step == step.steps
+        if seconds is not None and not last and time.monotonic() - started > seconds:
             raise HandfulError(
                 f"the {seconds:g} seconds were used up in fold {min(fold, folds)} of {folds}, and nothing was changed: "
                 "give more seconds, or fewer folds or steps"
