@@ -183,8 +183,10 @@ class AdaptedSpans:
         length: int,
     ) -> Prediction:
         intents = self._shown.labels.intents
-        order = np.argsort(-probabilities, kind="stable")
-        ranking = tuple(RankedIntent(intents[number], min(float(probabilities[number]), 1.0)) for number in order)
+        order = np.argsort(-probabilities, kind="stable").tolist()
+        # map, not a loop: a bot may have a thousand intents.
+        sure = np.minimum(probabilities[order], 1.0).tolist()
+        ranking = tuple(map(RankedIntent, [intents[number] for number in order], sure))
         slots, confidences = [], []
         for (start, end), share in zip(path, shares, strict=True):
             key = self._shown.labels.slots[labels[start, end - start - 1]]
@@ -203,12 +205,14 @@ def _blas_threads() -> ThreadpoolController:
 
 def _scored(views: Views, rows: Numbers, types: Members, spans: Members, measures: Measures) -> Floats:
     """s(i, j, y) of some sentences' spans, for the labels of one intent. -> [P, T, L, K]."""
-    words, vectors = views.types[rows], views.spans[rows]
+    words, vectors, borders = views.types[rows], views.spans[rows], views.borders[rows]
     count, steps, longest, _ = vectors.shape
     of_words = likeness(words.reshape(count * steps, -1), types, measures.types).reshape(count, steps, -1)
-    of_spans = likeness(vectors.reshape(count * steps * longest, -1), spans, measures.spans)
-    summed = range_sums(of_words, longest)
-    return (of_spans.reshape(summed.shape) + summed + views.borders[rows][..., None]).astype(np.float64)
+    scores = range_sums(of_words, longest) + borders[..., None]
+    # A third of all spans leave their sentence: they are impossible already, and are not compared.
+    inside = borders > IMPOSSIBLE / 2
+    scores[inside] += likeness(vectors[inside], spans, measures.spans)
+    return scores
 
 
 def _all_outside(outside: Floats, lengths: Sequence[int]) -> Floats:
