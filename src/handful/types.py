@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Self
+from typing import NamedTuple, Self
 
 from handful.errors import listed
 
@@ -116,8 +116,9 @@ class Episode:
         return tuple(sorted({utterance.intent for utterance in self.support}))
 
 
-@dataclass(frozen=True, slots=True)
-class RankedIntent:
+class RankedIntent(NamedTuple):
+    """A tuple, not a dataclass: a bot of a thousand intents makes a thousand of them for every sentence."""
+
     name: str
     confidence: float
 
