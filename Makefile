@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test test-slow check format results results-trained clean help
+.PHONY: demo test test-slow check format results results-trained results-spans shipped clean help
 
 help:
 	@echo "make demo       install, build a parser from the starter bot, parse unseen sentences"
@@ -12,6 +12,8 @@ help:
 	@echo "make format     let ruff rewrite the code's layout"
 	@echo "make results    measure the untrained figures of README (needs HANDFUL_DATA)"
 	@echo "make results-trained  train and measure the paper's rows (needs HANDFUL_DATA, hours)"
+	@echo "make results-spans    train and measure joint_spans, in and out of domain (needs HANDFUL_DATA, hours)"
+	@echo "make shipped    train the checkpoint that comes with the package anew (needs HANDFUL_DATA, minutes)"
 
 demo: .venv/installed
 	@$(BIN)/handful demo
@@ -42,6 +44,18 @@ results: .venv/installed
 results-trained: .venv/installed
 	$(BIN)/python benchmarks/paper_rows.py --threads 2
 	$(BIN)/python benchmarks/result_tables.py --write
+
+results-spans: .venv/installed-dev
+	$(BIN)/python benchmarks/span_rows.py --threads 2
+	$(BIN)/python benchmarks/out_of_domain.py
+	$(BIN)/python benchmarks/parsing_speed.py --json results/parsing_speed.json
+	$(BIN)/python benchmarks/result_tables.py --write
+
+# The weights' sum is in CARD.md, too; tests compare the two, and the settings with configs/shipped.yml.
+shipped: .venv/installed
+	$(BIN)/handful train configs/shipped.yml --into runs/shipped --threads 2
+	rm -f src/handful/shipped/*.safetensors
+	cp runs/shipped/checkpoint/* src/handful/shipped/
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis
