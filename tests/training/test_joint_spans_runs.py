@@ -222,10 +222,10 @@ def test_a_trained_run_is_given_settings_of_prediction_anew(
         ({"width": 64}, "--set width: a trained joint_spans can be given 'descriptions', 'evidence', 'tuning', and"),
         ({"without": ["names"]}, "--set without: a trained joint_spans can be given"),
         ({"tunin.steps": 1}, "--set tunin.steps: a trained joint_spans can be given"),
-        ({"tuning.steps": -1}, r"--set tuning\.steps: input should be greater than or equal to 0, found -1"),
-        ({"tuning.step": 1}, r"--set there is no setting 'tuning\.step'"),
-        ({"tuning": 3}, "--set tuning: found 3, expected a group of settings"),
-        ({"evidence": "much", "tuning.steps": "few"}, "--set evidence: .*; --set tuning.steps: "),
+        ({"tuning.steps": -1}, r"--set: tuning\.steps: input should be greater than or equal to 0, found -1"),
+        ({"tuning.step": 1}, r"--set: there is no setting 'tuning\.step'"),
+        ({"tuning": 3}, "--set: tuning: found 3, expected a group of settings"),
+        ({"evidence": "much", "tuning.steps": "few"}, "--set: evidence: .*; --set: tuning.steps: "),
     ],
 )
 def test_what_needs_training_or_is_no_setting_is_told(changes: dict[str, Any], message: str):
