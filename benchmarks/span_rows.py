@@ -20,14 +20,15 @@ VARIANTS = {
     "without-names": ["learner.without=[names]"],
     "without-nearest": ["learner.without=[nearest]"],
     "without-spans": ["learner.without=[spans]"],
+    "without-neighbours": ["learner.without=[neighbours]"],
     "without-types": ["learner.without=[types]"],
     "without-borders": ["learner.without=[borders]"],
     "without-support": ["learner.support_weight=0"],
     "four-layers": ["encoder.frozen_layers=2"],
     "longer": ["epochs=8"],
 }
-# Settings of prediction, tried on the whole model beside `evidence=0.05`.
-EVIDENCES = ("evidence=0", "evidence=0.1")
+# Settings of prediction, tried on the whole model.
+PREDICTED = (["evidence=0"], ["evidence=0.1"], ["slot_repeats=free"], ["slot_repeats=free", TUNED])
 SINGLE = ("snips", "atis", "top")
 
 
@@ -35,7 +36,7 @@ def ablation(variant: str, seed: int) -> Job:
     name = f"ablation-{variant}-{seed}"
     settings = [[], [TUNED]]
     if variant == "whole":
-        settings += [[evidence] for evidence in EVIDENCES]
+        settings += PREDICTED
     return Job(
         name,
         ROOT / "runs" / "spans" / (f"joint-{seed}" if variant == "whole" else name),

@@ -15,6 +15,7 @@ ABLATED = (
     ("without-names", "without labels' names"),
     ("without-nearest", "without nearest: the mean of a label's examples"),
     ("without-spans", "without span vectors: words and borders alone"),
+    ("without-neighbours", "without neighbours: a span is its own words alone"),
     ("without-types", "without words' types: span vectors and borders alone"),
     ("without-borders", "without border scores"),
     ("without-support", "support utterances not asked for in training"),
@@ -97,10 +98,11 @@ def ablation_table(named: Sequence[tuple[str, Record]]) -> str:
         f"|---|{'---|' * 13}",
     ]
     for variant, name in ABLATED:
-        lines += _ablated([r for job, r in named if _variant(job) == variant and _evidence(r) == 0.05], name)
+        lines += _ablated(_predicted(named, variant, 0.05, "shown"), name)
         if variant == "whole":
-            for weight, said in ((0.0, "evidence 0: the intent first"), (0.1, "evidence 0.1")):
-                lines += _ablated([r for job, r in named if _variant(job) == "whole" and _evidence(r) == weight], said)
+            lines += _ablated(_predicted(named, variant, 0.05, "free"), "slots as often as they like")
+            lines += _ablated(_predicted(named, variant, 0.0, "shown"), "evidence 0: the intent first")
+            lines += _ablated(_predicted(named, variant, 0.1, "shown"), "evidence 0.1")
     return "\n".join(lines) + "\n"
 
 
@@ -123,8 +125,12 @@ def _variant(job: str) -> str:
     return job.removeprefix("ablation-").rpartition("-")[0]
 
 
-def _evidence(record: Record) -> float:
-    return record["config"]["learner"]["evidence"]
+def _predicted(named: Sequence[tuple[str, Record]], variant: str, evidence: float, repeats: str) -> list[Record]:
+    """A variant's records with these settings of prediction."""
+    found = [record for job, record in named if _variant(job) == variant]
+    settings = [record["config"]["learner"] for record in found]
+    wanted = [(own["evidence"], own["slot_repeats"]) == (evidence, repeats) for own in settings]
+    return [record for record, right in zip(found, wanted, strict=True) if right]
 
 
 def parsing_table(records: Sequence[Record]) -> str:

@@ -30,11 +30,11 @@ class MadeUpNetwork(nn.Module):
     def __init__(self, seed: int, width: int = 3, measures: Sequence[Sequence[float]] = MEASURES) -> None:
         super().__init__()
         self.width, self._seed = width, seed
-        self.views = nn.Linear(1, 4 * width + 4)
+        self.views = nn.Linear(1, 6 * width + 4)
         self.scales = nn.Parameter(torch.tensor(measures, dtype=torch.float64))
 
     def forward(self, sentences: Sequence[Words]) -> tuple[Tensor, Tensor]:
-        rows = [self._drawn(words, len(words), 4 * self.width + 4) for words in sentences]
+        rows = [self._drawn(words, len(words), 6 * self.width + 4) for words in sentences]
         return torch.cat(rows), torch.cat([self._drawn(("sentence", *words), 1, self.width) for words in sentences])
 
     def names(self, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
@@ -109,9 +109,9 @@ class Case:
         )
         return {"intent": intent, "slots": slots}
 
-    def decide(self, words: Words, evidence: float) -> oracle.Decision:
+    def decide(self, words: Words, evidence: float, *, once: bool = True) -> oracle.Decision:
         told = self.told(utterance(" ".join(words), "unknown"))
-        return oracle.decide(told, self.support, self.names, self.measures, evidence, self.longest)
+        return oracle.decide(told, self.support, self.names, self.measures, evidence, self.longest, once)
 
 
 def spans_of(segments: Sequence[oracle.Segment]) -> list[oracle.Segment]:

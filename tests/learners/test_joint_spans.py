@@ -91,7 +91,7 @@ def test_the_loss_of_the_real_network_is_that_of_all_segmentations(build: Build)
     assert min(expected.values()) > 0.1
 
 
-@pytest.mark.parametrize("part", ["names", "nearest", "spans", "types", "borders"])
+@pytest.mark.parametrize("part", ["names", "nearest", "spans", "neighbours", "types", "borders"])
 def test_a_part_that_is_left_out_says_nothing(part: str, build: Build):
     learner, whole = build(without=(part,)), build()
     found = learner.loss(EPISODE).parts
@@ -232,7 +232,7 @@ def test_a_sentence_is_seen_the_same_alone_and_among_others(build: Build):
     batch = [("fly",), ("now", "fly", "to", "boston", "rome", "!"), ("a", "b") * 10, ("rome",) * 7]
     for words, (rows, mean) in zip(batch, learner.see(batch), strict=True):
         ((alone, own),) = learner.see([words])
-        assert rows.shape == (len(words), 4 * 8 + 4)
+        assert rows.shape == (len(words), 6 * 8 + 4)
         assert rows == pytest.approx(alone, abs=5e-6)
         assert mean == pytest.approx(own, abs=5e-6)
 

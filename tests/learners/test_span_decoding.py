@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful.learners.span_decoding import AdaptedSpans
-from handful.model.span_network import Views
-from handful.types import Slot, Utterance, Words
+from handful.learners import span_decoding
+from handful.types import Prediction, Slot, Utterance, Words
 from learners.made_up import SENTENCES, SUPPORT, WORDS, Case, made_up, predicted, spans_of, utterance
 from oracles import joint_spans as oracle
 
@@ -27,7 +26,7 @@ def test_intent_and_slots_are_the_best_of_all(seed: int, evidence: float):
     assert [predicted(prediction) for prediction in found] == [spans_of(decision.segments) for decision in decided]
     for prediction, decision in zip(found, decided, strict=True):
         assert prediction.slot_confidences == pytest.approx(decision.shares, abs=1e-9)
-    assert len({decision.intent for decision in decided}) == 3
+    assert len({decision.intent for decision in decided}) >= 2
     assert sum(len(prediction.slots) for prediction in found) > len(SENTENCES) / 2
 
 
@@ -79,24 +78,88 @@ def test_confidences_are_shares_of_the_intents_likeness():
         assert [ranked.confidence for ranked in prediction.ranking] == pytest.approx([share for _, share in expected])
 
 
+# -- slots that are filled once ----------------------------------------------------------------------------------------
+
+
+def repeats(prediction: Prediction) -> set[str]:
+    keys = [slot.key for slot in prediction.slots]
+    return {key for key in keys if keys.count(key) > 1}
+
+
+def test_a_slot_is_filled_once_unless_an_example_shows_it_twice():
+    twice = (*SUPPORT, utterance("rome boston", "ask", Slot("city", 0, 1), Slot("city", 1, 2)))
+    filled_twice = {"once": set(), "twice": set(), "free": set()}
+    for seed in range(4):
+        adapted = {
+            "once": made_up(seed).adapt(SUPPORT),
+            "twice": made_up(seed).adapt(twice),
+            "free": made_up(seed, slot_repeats="free").adapt(SUPPORT),
+        }
+        for name, bot in adapted.items():
+            filled_twice[name] |= {key for prediction in bot.predict(SENTENCES) for key in repeats(prediction)}
+    assert filled_twice["once"] == set()
+    assert filled_twice["twice"] == {"city"}
+    assert filled_twice["free"] >= {"city", "time"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_slot_that_an_example_has_twice_is_filled_as_by_looking_at_everything(seed: int):
+    support = (*SUPPORT, utterance("rome boston", "ask", Slot("city", 0, 1), Slot("city", 1, 2)))
+    learner = made_up(seed, evidence=0.5)
+    case = Case(learner, support)
+    decided = [case.decide(words, 0.5) for words in SENTENCES]
+    found = learner.adapt(support).predict(SENTENCES)
+    assert [predicted(prediction) for prediction in found] == [spans_of(decision.segments) for decision in decided]
+
+
+def test_where_outside_costs_more_than_the_impossible_nothing_hangs():
+    """Weights that went far astray: spans that cannot be are not filled."""
+    for support in (SUPPORT, (utterance("fly to rome", "Fly"), utterance("a b", "ask"))):
+        learner = made_up()
+        network: Any = learner.network
+        drawn = network._drawn
+
+        def far_astray(words: Words, count: int, width: int, drawn: Any = drawn) -> Any:
+            rows = drawn(words, count, width)
+            if width == 6 * 3 + 4:
+                rows[:, -4] = -11_000.0
+            return rows
+
+        network._drawn = far_astray
+        for prediction in learner.adapt(support).predict(SENTENCES):
+            assert not repeats(prediction)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_slots_as_often_as_they_like_are_those_of_the_best_segmentation(seed: int):
+    learner = made_up(seed, slot_repeats="free")
+    case = Case(learner, SUPPORT)
+    found = learner.adapt(SUPPORT).predict(SENTENCES)
+    decided = [case.decide(words, learner.config.evidence, once=False) for words in SENTENCES]
+    assert [predicted(prediction) for prediction in found] == [spans_of(decision.segments) for decision in decided]
+    for prediction, decision in zip(found, decided, strict=True):
+        assert prediction.slot_confidences == pytest.approx(decision.shares, abs=1e-9)
+
+
 # -- what is not looked at ---------------------------------------------------------------------------------------------
 
 
-def every(_: AdaptedSpans, intents: Any, views: Views, outside: Any) -> tuple[Any, Any]:
-    """All intents of all sentences, as if any could win."""
-    del views, outside
-    return tuple(np.indices(intents.shape).reshape(2, -1))
-
-
-@pytest.mark.parametrize("evidence", [0.01, 0.05, 0.3, 2.0])
-def test_intents_that_are_left_out_could_not_have_won(evidence: float, monkeypatch: pytest.MonkeyPatch):
-    pruned = [made_up(seed, evidence=evidence).adapt(SUPPORT).predict(SENTENCES) for seed in range(6)]
-    monkeypatch.setattr(AdaptedSpans, "_plausible", every)
-    whole = [made_up(seed, evidence=evidence).adapt(SUPPORT).predict(SENTENCES) for seed in range(6)]
-    for some, all_of_them in zip(pruned, whole, strict=True):
-        for one, other in zip(some, all_of_them, strict=True):
-            assert (one.intent, one.slots) == (other.intent, other.slots)
-            assert one.slot_confidences == pytest.approx(other.slot_confidences, abs=1e-12)
+@pytest.mark.parametrize("allowed", [None, {"B-city", "O", "B-pair", "I-pair"}])
+@pytest.mark.parametrize("evidence", [0.0, 0.05, 2.0])
+def test_a_large_bot_is_compared_sentence_by_sentence_with_the_same_result(
+    evidence: float, allowed: set[str] | None, monkeypatch: pytest.MonkeyPatch
+):
+    at_once = [made_up(seed, evidence=evidence).adapt(SUPPORT) for seed in range(4)]
+    monkeypatch.setattr(span_decoding, "_COMPARED_AT_ONCE", 0)
+    one_by_one = [made_up(seed, evidence=evidence).adapt(SUPPORT) for seed in range(4)]
+    for one, other in zip(at_once, one_by_one, strict=True):
+        assert one._whole is not None
+        assert other._whole is None
+        found, again = (adapted.predict(SENTENCES, tag_candidates=allowed) for adapted in (one, other))
+        for a, b in zip(found, again, strict=True):
+            assert (a.intent, a.slots, a.tags) == (b.intent, b.slots, b.tags)
+            assert a.slot_confidences == pytest.approx(b.slot_confidences, abs=1e-12)
+            assert a.confidence == pytest.approx(b.confidence, abs=1e-12)
 
 
 def test_of_many_intents_the_slots_of_the_eight_likeliest_have_a_say():
@@ -104,29 +167,14 @@ def test_of_many_intents_the_slots_of_the_eight_likeliest_have_a_say():
     support = [utterance(f"w{number} x", f"i{number:02}", Slot(f"s{number}", 0, 1)) for number in range(12)]
     bounded = 0
     for seed in range(3):
-        learner = made_up(seed, evidence=1.5)
+        learner = made_up(seed, evidence=5.0)
         case = Case(learner, support)
         for words, found in zip(SENTENCES, learner.adapt(support).predict(SENTENCES), strict=True):
-            likely, worth = case.decide(words, 0.0).scores, case.decide(words, 1.5).scores
+            likely, worth = case.decide(words, 0.0).scores, case.decide(words, 5.0).scores
             eight = sorted(likely, key=lambda name: -likely[name])[:8]
             assert found.intent == max(eight, key=lambda name: worth[name])
             bounded += found.intent != max(worth, key=lambda name: worth[name])
     assert bounded, "some sentences would have had another intent"
-
-
-def test_intents_far_off_are_left_out(monkeypatch: pytest.MonkeyPatch):
-    """At a small weight most of them are, and the others are not."""
-    real, counts = AdaptedSpans._plausible, []
-
-    def counted(self: AdaptedSpans, intents: Any, views: Views, outside: Any) -> tuple[Any, Any]:
-        rows, chosen = real(self, intents, views, outside)
-        counts.append((len(rows), intents.size, len(intents)))
-        return rows, chosen
-
-    monkeypatch.setattr(AdaptedSpans, "_plausible", counted)
-    made_up(evidence=0.05).adapt(SUPPORT).predict(SENTENCES)
-    ((looked_at, pairs, sentences),) = counts
-    assert sentences < looked_at < pairs
 
 
 # -- the released scorer's candidates ----------------------------------------------------------------------------------
@@ -158,7 +206,8 @@ def test_candidates_bound_the_slots_and_never_the_intent(allowed: set[str]):
             if segment[2] is None
             or (f"B-{segment[2]}" in allowed and (segment[1] == segment[0] + 1 or f"I-{segment[2]}" in allowed))
         }
-        assert predicted(prediction) == spans_of(oracle.best_segmentation(legal, len(words)))
+        once = oracle.each_label_once(legal, len(words), case.support)
+        assert predicted(prediction) == spans_of(oracle.best_segmentation(once, len(words)))
         assert set(prediction.tags) <= allowed | {"O"}
 
 

@@ -79,7 +79,7 @@ def test_spans_are_as_long_as_the_supports_longest_and_no_longer():
 
         def spans_that_go_on(words: Words, count: int, width: int, drawn: Any = drawn) -> torch.Tensor:
             rows = drawn(words, count, width)
-            if width == 4 * 3 + 4:
+            if width == 6 * 3 + 4:
                 rows[:, -4:] = torch.tensor([-5.0, -3.0, 1.0, -3.0]) + rows[:, -4:] / 10
             return rows
 

@@ -159,19 +159,20 @@ def test_of_no_classes_nothing_is_left():
 @BOTH
 @settings(deadline=None)
 @given(st.integers(1, 3), st.integers(1, 6), st.integers(1, 8), st.integers(0, 1000))
-def test_spans_are_made_of_their_first_word_their_last_one_and_the_mean(
+def test_spans_are_made_of_their_words_and_their_neighbours(
     library: Library, count: int, steps: int, longest: int, seed: int
 ):
-    first, last, middle = (drawn(count, steps, 3, seed=seed + number) for number in range(3))
-    found = np.asarray(span_vectors(library(first), library(last), library(middle), longest))
+    """Sentences of a batch have other lengths: what stands behind an end is nobody's neighbour."""
+    views = [drawn(count, steps, 3, seed=seed + number) for number in range(5)]
+    middle, lengths = views[2], [steps - number % steps for number in range(count)]
+    found = np.asarray(span_vectors([library(view) for view in views], lengths, longest))
     sums = np.asarray(range_sums(library(middle), longest))
     assert found.shape == sums.shape == (count, steps, longest, 3)
     for row in range(count):
-        told = oracle.Told(
-            np.concatenate([first[row], first[row], last[row], middle[row], np.zeros((steps, 4))], 1).tolist(), [], ""
-        )
-        for start in range(steps):
-            for end in range(start + 1, min(steps, start + longest) + 1):
+        words = np.concatenate([views[0][row], *(view[row] for view in views), np.zeros((steps, 4))], 1)
+        told = oracle.Told(words[: lengths[row]].tolist(), [], "")
+        for start in range(lengths[row]):
+            for end in range(start + 1, min(lengths[row], start + longest) + 1):
                 expected = oracle.span_vector(told, start, end)
                 size = math.sqrt(sum(x * x for x in expected))
                 place = row, start, end - start - 1
@@ -192,7 +193,7 @@ def test_views_are_those_of_each_sentence_alone_whatever_it_stands_beside(
     library: Library, lengths: list[int], longest: int, seed: int
 ):
     width = 3
-    rows, sentences = drawn(sum(lengths), 4 * width + 4, seed=seed), drawn(len(lengths), 4, seed=seed + 1)
+    rows, sentences = drawn(sum(lengths), 6 * width + 4, seed=seed), drawn(len(lengths), 4, seed=seed + 1)
     views = Views.of(library(rows), library(sentences), lengths, longest)
     assert views.lengths == tuple(lengths)
     for row, words in enumerate(np.split(rows, np.cumsum(lengths)[:-1])):

@@ -38,7 +38,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Told:
-    """An utterance: a row of 4k + 4 numbers for each word, the sentence's own vector, intent and slots."""
+    """An utterance: a row of 6k + 4 numbers for each word, the sentence's own vector, intent and slots."""
 
     words: Matrix
     sentence: Vector
@@ -46,8 +46,8 @@ class Told:
     slots: Sequence[tuple[int, int, str]] = ()
 
     def part(self, word: int, number: int) -> Vector:
-        """A word's type, or how it looks as a first, a last or a middle word: 0 to 3."""
-        width = (len(self.words[word]) - 4) // 4
+        """A word's type, or how it looks as a first, a last or a middle word, or before a span or after it: 0 to 5."""
+        width = (len(self.words[word]) - 4) // 6
         return self.words[word][number * width : (number + 1) * width]
 
     def border(self, word: int, number: int) -> float:
@@ -78,10 +78,15 @@ def likeness(thing: Vector, name: Vector, examples: Matrix, measure: Measure) ->
 
 
 def span_vector(told: Told, start: int, end: int) -> list[float]:
-    """The view of the first word, that of the last one, and the mean view of all."""
+    """The views of the first word and the last one, the mean view of all, and those of the words before and after."""
     first, last = told.part(start, 1), told.part(end - 1, 2)
     middles = [told.part(word, 3) for word in range(start, end)]
-    return [first[k] + last[k] + sum(middle[k] for middle in middles) / len(middles) for k in range(len(first))]
+    found = [first[k] + last[k] + sum(middle[k] for middle in middles) / len(middles) for k in range(len(first))]
+    if start > 0:
+        found = [x + y for x, y in zip(found, told.part(start - 1, 4), strict=True)]
+    if end < len(told.words):
+        found = [x + y for x, y in zip(found, told.part(end, 5), strict=True)]
+    return found
 
 
 def intent_scores(told: Told, support: Sequence[Told], names: Names, measures: Measures) -> dict[str, float]:
@@ -163,6 +168,21 @@ def share(scores: Scores, length: int, segment: Segment) -> float:
     return sum(math.exp(score(scores, found) - total) for found in segmentations(scores, length) if segment in found)
 
 
+def each_label_once(scores: Scores, length: int, support: Sequence[Told]) -> Scores:
+    """Where the best segmentation has a label twice that no utterance of the support has twice: the span that gains
+    most keeps it, all others lose it; and so on until there is none."""
+    best, kept = best_segmentation(scores, length), {}
+    for label in {label for _, _, label in best if label is not None}:
+        found = [segment for segment in best if segment[2] == label]
+        shown_twice = any(sum(its == label for _, _, its in told.slots) > 1 for told in support)
+        if len(found) > 1 and not shown_twice:
+            kept[label] = max(found, key=lambda s: scores[s] - sum(scores[w, w + 1, None] for w in range(s[0], s[1])))
+    if not kept:
+        return scores
+    left = {segment: value for segment, value in scores.items() if kept.get(segment[2], segment) == segment}
+    return each_label_once(left, length, support)
+
+
 def open_labels(support: Sequence[Told], intent: str) -> list[str]:
     """Those that the support shows with an intent."""
     return sorted({label for told in support if told.intent == intent for _, _, label in told.slots})
@@ -216,7 +236,13 @@ class Decision:
 
 
 def decide(
-    told: Told, support: Sequence[Told], names: Names, measures: Measures, evidence: float, longest: int
+    told: Told,
+    support: Sequence[Told],
+    names: Names,
+    measures: Measures,
+    evidence: float,
+    longest: int,
+    once: bool = True,
 ) -> Decision:
     """An intent is worth its likeness and `evidence` times what its best segmentation gains over one without spans."""
     length, worth, tables = len(told.words), {}, {}
@@ -226,6 +252,8 @@ def decide(
         gain = score(tables[intent], best_segmentation(tables[intent], length)) - bare
         worth[intent] = likeness_of_intent + evidence * gain
     intent = max(worth, key=lambda name: worth[name])
+    if once:
+        tables[intent] = each_label_once(tables[intent], length, support)
     segments = best_segmentation(tables[intent], length)
     spans = [segment for segment in segments if segment[2] is not None]
     return Decision(intent, worth, segments, tuple(share(tables[intent], length, span) for span in spans))

@@ -219,7 +219,10 @@ def test_a_trained_run_is_given_settings_of_prediction_anew(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"width": 64}, "--set width: a trained joint_spans can be given 'descriptions', 'evidence', 'tuning', and"),
+        (
+            {"width": 64},
+            "--set width: a trained joint_spans can be given 'descriptions', 'evidence', 'slot_repeats', 'tuning', and",
+        ),
         ({"without": ["names"]}, "--set without: a trained joint_spans can be given"),
         ({"tunin.steps": 1}, "--set tunin.steps: a trained joint_spans can be given"),
         ({"tuning.steps": -1}, r"--set: tuning\.steps: input should be greater than or equal to 0, found -1"),

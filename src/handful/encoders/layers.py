@@ -90,6 +90,10 @@ class TrainedLayers(WordMaker):
     def planned(self, sentences: Sequence[Words], features: Sequence[Array]) -> Plan:
         """The windows of all sentences in batches of like lengths."""
         found = self._layout(sentences)
+        if len(found) == 1 and len(found[0].lengths) == 1:  # as a service is asked: nothing to put in order
+            (layout,), (states,) = found, features
+            words, pieces = torch.as_tensor(layout.word_rows), torch.as_tensor(layout.counted_rows)
+            return Plan((Batch(torch.tensor(states[None]), None),), words, pieces, (len(pieces),))
         lengths = [length for layout in found for length in layout.lengths]
         starts = np.cumsum(lengths) - lengths
         # One row of zeros at the end is what padding reads.

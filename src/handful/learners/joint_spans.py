@@ -48,6 +48,7 @@ class JointSpansConfig(Settings):
     support_weight: float = Field(default=0.5, ge=0)  # of a support utterance in the loss; a query's is 1
     # How much the gain of an intent's best segmentation counts beside the sentence itself.
     evidence: float = Field(default=0.05, ge=0)
+    slot_repeats: Literal["shown", "free"] = "shown"  # "shown": a slot is filled twice where an example shows it twice
     tuning: TuningConfig = TuningConfig()
     without: tuple[Part, ...] = ()  # parts left out, to measure what they are worth (docs/method.md)
     # What a label means, where its name read as words does not say it.
@@ -56,7 +57,7 @@ class JointSpansConfig(Settings):
     @property
     def of_prediction(self) -> frozenset[str]:
         """The settings that a trained learner may be given anew."""
-        return frozenset({"evidence", "tuning", "descriptions"})
+        return frozenset({"evidence", "slot_repeats", "tuning", "descriptions"})
 
 
 class JointSpansLearner:
@@ -134,7 +135,7 @@ class JointSpansLearner:
         return JointSpansLearner(self.network.twin(), self.config)
 
     def see(self, sentences: Sequence[Words]) -> list[tuple[Array, Array]]:
-        """Of each sentence its words' views, [T, 4k + 4], and its own vector, [d]; dropout is off."""
+        """Of each sentence its words' views, [T, 6k + 4], and its own vector, [d]; dropout is off."""
         if not self._remember:
             packed = self._computed(sentences)
         else:

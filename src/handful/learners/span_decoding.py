@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from functools import cache
 from typing import TYPE_CHECKING
@@ -12,18 +13,22 @@ from threadpoolctl import ThreadpoolController
 
 from handful.data.bio import tags_of
 from handful.encoders.encoding import Array
+from handful.learners.intent_slots import Compared, IntentSlots
 from handful.learners.span_support import SpanSupport
 from handful.model.prototypes import Floats
 from handful.model.segments import best_segmentations, log_sum, span_probabilities
 from handful.model.span_network import Measures, Names, Views
-from handful.model.spans import IMPOSSIBLE, Measure, Members, Numbers, class_subset, likeness, range_sums
+from handful.model.spans import IMPOSSIBLE, Measure, Members, Numbers, class_subset, likeness
 from handful.types import Prediction, RankedIntent, Slot, Utterance, Words
+
+Path = list[tuple[int, int]]  # the spans [start, end) of a segmentation
 
 if TYPE_CHECKING:
     from handful.learners.joint_spans import JointSpansLearner
 
 _OUTSIDE_EXAMPLES = 2048  # of the words outside all slots; a bot of ten thousand examples has no need of more
 _MOST_INTENTS = 8  # of a sentence, whose slots are looked at before one is chosen: a thousand alike must not cost more
+_COMPARED_AT_ONCE = 512  # intents and spans; where a bot has more, a sentence meets those of its own intents
 _NUMBERS_AT_A_TIME = 1 << 23  # what the spans of a long list of sentences may take of the memory
 
 
@@ -41,9 +46,11 @@ class AdaptedSpans:
         parts = ((np.array(rows), self._views([seen[row] for row in rows])) for rows in self._batches(seen))
         self._members = shown.members_in(parts, vectors)
         self._outside = _sampled(class_subset(self._members.types, [len(shown.labels.slots)]))
+        every = range(len(shown.labels.intents))
+        small = len(self._members.spans.classes) + len(every) <= _COMPARED_AT_ONCE
+        self._whole = IntentSlots(shown, self._members, every) if small else None
         self._numbers_a_word = self._largest(self._members.types)
         self._numbers_a_span = max(network.width, self._largest(self._members.spans))
-        self._of_intent: dict[int, tuple[Numbers, Members, Members]] = {}
         # Two scorers ask for the same sentences one after the other.
         self._last: tuple[tuple[Words, ...], list[tuple[Array, Array]]] | None = None
 
@@ -63,7 +70,7 @@ class AdaptedSpans:
 
     def _batches(self, seen: Sequence[tuple[Array, Array]]) -> Iterator[list[int]]:
         """Sentences of like lengths, as many as fit the memory that their spans may take, with their vectors or with
-        their likenesses to all examples of an intent: a short one should not pay for a long one."""
+        their likenesses to the examples that they meet: a short one should not pay for a long one."""
         batch: list[int] = []
         for row in sorted(range(len(seen)), key=lambda row: len(seen[row][0])):
             length = len(seen[row][0])
@@ -76,10 +83,12 @@ class AdaptedSpans:
         yield batch
 
     def _largest(self, members: Members) -> int:
-        """The most members that the slots of one intent have."""
+        """The most members that a sentence is compared with at once: those of a small bot, or of some intents."""
         slots = self._shown.open_slots
         sizes = np.bincount(members.classes, minlength=slots.shape[1])[: slots.shape[1]]
-        return int((slots @ sizes).max())
+        if self._whole is not None:
+            return int(sizes.sum())
+        return int(np.sort(slots @ sizes)[-_MOST_INTENTS:].sum())
 
     def _views(self, seen: Sequence[tuple[Array, Array]]) -> Views:
         rows, means = np.concatenate([own for own, _ in seen]), np.stack([mean for _, mean in seen])
@@ -92,18 +101,18 @@ class AdaptedSpans:
         flat = views.types.reshape(count * steps, -1)
         outside = views.outside + likeness(flat, self._outside, measures.types).reshape(count, steps)
 
-        rows, chosen = self._plausible(intents, views, outside)
-        best, labels, whole = self._span_scores(views, rows, chosen, None)
+        rows, chosen = self._likeliest(intents)
+        compared = list(self._compared(views, rows, chosen))
+        best = np.empty((len(rows), *views.borders.shape[1:]))
+        for part in compared:
+            best[part.pairs] = part.best(rows, chosen)
         paths, scores = best_segmentations(outside[rows], best, [views.lengths[row] for row in rows])
-        # The intents are the strict ones, whatever tags the released scorer lets slots have.
         gains = np.maximum(scores - _all_outside(outside, views.lengths)[rows], 0.0)
         intents[rows, chosen] += self._learner.config.evidence * gains
         kept = np.flatnonzero(chosen == intents.argmax(1)[rows])  # one a sentence, in order
-        if allowed is None:
-            best, labels, whole, paths = best[kept], labels[kept], whole[kept], [paths[place] for place in kept]
-        else:
-            best, labels, whole = self._span_scores(views, rows[kept], chosen[kept], allowed)
-            paths, _ = best_segmentations(outside, best, views.lengths)
+
+        paths = [paths[pair] for pair in kept] if allowed is None else None
+        paths, best, labels, whole = self._labelled(compared, chosen[kept], outside, views.lengths, paths, allowed)
         shares = span_probabilities(outside, whole, views.lengths, paths)
         probabilities = np.exp(intents - log_sum(intents)[:, None])
         return [
@@ -113,64 +122,76 @@ class AdaptedSpans:
             for row, path in enumerate(paths)
         ]
 
-    def _plausible(self, intents: Floats, views: Views, outside: Floats) -> tuple[Numbers, Numbers]:
-        """Sentences and the intents that could win there; sentences in order.
+    def _labelled(
+        self,
+        compared: Sequence[Compared],
+        intents: Numbers,
+        outside: Floats,
+        lengths: Sequence[int],
+        paths: list[Path] | None,
+        allowed: Set[str] | None,
+    ) -> tuple[list[Path], Floats, Numbers, Floats]:
+        """With an intent for each sentence: its best segmentation (`paths`, where it is known already), and of a span
+        what its best slot scores, which slot that is, and log Σ over the slots.
 
-        What a segmentation can gain is bounded: no span or word is liker to a label than a cosine of one. An intent
-        that would not win with that gain is out, exactly; of many that could, the likeliest few are looked at.
+        A slot is filled once, unless an example shows it twice. Found greedily: of its spans the one that gains most
+        keeps it, it is closed to all others, and the sentence is cut anew.
         """
-        weight = self._learner.config.evidence
-        if not weight:
-            return np.arange(len(intents)), intents.argmax(1)
-        sizes = np.arange(1, views.borders.shape[2] + 1)
-        most = views.borders + self._measures.spans.scale + self._measures.types.scale * sizes
-        _, scores = best_segmentations(outside, most, views.lengths)
-        # Never below nought: all words outside is a segmentation, too (rounding may say otherwise).
-        room = weight * np.maximum(scores - _all_outside(outside, views.lengths), 0.0)
-        open_ones = intents + room[:, None] >= intents.max(1, keepdims=True)
-        if intents.shape[1] > _MOST_INTENTS:
-            last = np.partition(intents, -_MOST_INTENTS, axis=1)[:, -_MOST_INTENTS]
-            open_ones &= intents >= last[:, None]
-        rows, chosen = np.nonzero(open_ones)
-        return rows, chosen
+        shape = (*outside.shape, compared[0].scores.shape[2])
+        best, labels, whole = (np.empty(shape, dtype=kind) for kind in (float, np.intp, float))
+        while True:
+            for part in compared:
+                best[part.rows], labels[part.rows], whole[part.rows] = part.labelled(intents[part.rows], allowed)
+            if paths is None:
+                paths, _ = best_segmentations(outside, best, lengths)
+            # Where outside costs more than what is impossible, a path may lead through it all the same.
+            paths = [
+                [(start, end) for start, end in path if best[row, start, end - start - 1] > IMPOSSIBLE / 2]
+                for row, path in enumerate(paths)
+            ]
+            closed = False
+            for part in compared if self._learner.config.slot_repeats == "shown" else ():
+                for place, row in enumerate(part.rows.tolist()):
+                    for slot, spans in self._repeated(paths[row], labels[row]):
+                        gains = [
+                            best[row, start, end - start - 1] - outside[row, start:end].sum() for start, end in spans
+                        ]
+                        part.keep_one(place, slot, spans[int(np.argmax(gains))])
+                        closed = True
+            if not closed:
+                return paths, best, labels, whole
+            paths = None
 
-    def _span_scores(
-        self, views: Views, rows: Numbers, chosen: Numbers, allowed: Set[str] | None
-    ) -> tuple[Floats, Numbers, Floats]:
-        """Of sentences with an intent each: the best label of every span, what it scores, and log Σ over the labels.
+    def _repeated(self, path: Path, labels: Numbers) -> Iterator[tuple[int, Path]]:
+        """Slots that a sentence has more than once, and no example has; with their spans."""
+        if len(path) < 2:
+            return
+        spans: defaultdict[int, Path] = defaultdict(list)
+        for start, end in path:
+            spans[int(labels[start, end - start - 1])].append((start, end))
+        for slot, found in spans.items():
+            if len(found) > 1 and slot not in self._shown.repeated:
+                yield slot, found
 
-        [P] sentences, [P] intents -> [P, T, L] each.
-        """
-        shape = (len(rows), *views.borders.shape[1:])
-        best, labels, whole = np.full(shape, IMPOSSIBLE), np.zeros(shape, dtype=np.intp), np.full(shape, IMPOSSIBLE)
-        for intent in np.unique(chosen):
-            slots, types, spans = self._slots_of(int(intent))
-            if not len(slots):
-                continue
-            own = np.flatnonzero(chosen == intent)
-            scores = _scored(views, rows[own], types, spans, self._measures)
-            if allowed is not None:
-                scores = np.where(self._allowed(slots, shape[2], allowed), scores, IMPOSSIBLE)
-            number = scores.argmax(-1)
-            best[own], labels[own] = scores.max(-1), slots[number]
-            whole[own] = log_sum(scores)
-        return best, labels, whole
+    def _likeliest(self, intents: Floats) -> tuple[Numbers, Numbers]:
+        """Sentences and their likeliest intents, the ones whose slots have a say; sentences in order."""
+        most = min(_MOST_INTENTS, intents.shape[1]) if self._learner.config.evidence else 1
+        chosen = np.argsort(-intents, axis=1, kind="stable")[:, :most]
+        return np.repeat(np.arange(len(intents)), most), chosen.ravel()
 
-    def _slots_of(self, intent: int) -> tuple[Numbers, Members, Members]:
-        """The slots that the support shows with an intent, and their examples."""
-        known = self._of_intent.get(intent)
-        if known is None:
-            slots = np.flatnonzero(self._shown.open_slots[intent])
-            known = slots, class_subset(self._members.types, slots), class_subset(self._members.spans, slots)
-            self._of_intent[intent] = known
-        return known
-
-    def _allowed(self, slots: Numbers, longest: int, allowed: Set[str]) -> Floats:
-        """Which of the intent's labels a span of each size may have. [L, K]."""
-        names = [self._shown.labels.slots[number] for number in slots]
-        begins, goes_on = ([f"{kind}-{name}" in allowed for name in names] for kind in "BI")
-        sizes = np.arange(longest)[:, None]
-        return np.array(begins) & ((sizes == 0) | np.array(goes_on))
+    def _compared(self, views: Views, rows: Numbers, chosen: Numbers) -> Iterator[Compared]:
+        """A bot of few examples: all sentences with all of them at once. A large one: sentence by sentence, each with
+        the examples of its own intents."""
+        whole = self._whole
+        if whole is not None:
+            every = np.arange(len(views.lengths))
+            yield Compared(every, np.arange(len(rows)), whole, whole.scores(views, every, self._measures))
+            return
+        for row in range(len(views.lengths)):
+            pairs = np.flatnonzero(rows == row)
+            slots = IntentSlots(self._shown, self._members, chosen[pairs])
+            own = np.array([row])
+            yield Compared(own, pairs, slots, slots.scores(views, own, self._measures))
 
     def _prediction(
         self,
@@ -201,18 +222,6 @@ class AdaptedSpans:
 def _blas_threads() -> ThreadpoolController:
     """Looks for numpy's libraries once; torch's own threads are none of its business."""
     return ThreadpoolController()
-
-
-def _scored(views: Views, rows: Numbers, types: Members, spans: Members, measures: Measures) -> Floats:
-    """s(i, j, y) of some sentences' spans, for the labels of one intent. -> [P, T, L, K]."""
-    words, vectors, borders = views.types[rows], views.spans[rows], views.borders[rows]
-    count, steps, longest, _ = vectors.shape
-    of_words = likeness(words.reshape(count * steps, -1), types, measures.types).reshape(count, steps, -1)
-    scores = range_sums(of_words, longest) + borders[..., None]
-    # A third of all spans leave their sentence: they are impossible already, and are not compared.
-    inside = borders > IMPOSSIBLE / 2
-    scores[inside] += likeness(vectors[inside], spans, measures.spans)
-    return scores
 
 
 def _all_outside(outside: Floats, lengths: Sequence[int]) -> Floats:

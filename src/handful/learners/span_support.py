@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,11 +34,14 @@ class SpanSupport:
         self.intent_number = {intent: number for number, intent in enumerate(labels.intents)}
         self.slot_number = {slot: number for number, slot in enumerate(labels.slots)}
         self.open_slots = np.zeros((len(labels.intents), len(labels.slots)), dtype=bool)  # [N, K]
+        self.repeated: set[int] = set()  # slots that some utterance has more than once
         shown_with = dict.fromkeys(labels.slots, "")
         words: list[tuple[int, int, int]] = []  # utterance, word, slot
         spans: list[tuple[int, int, int, int]] = []  # utterance, first word, words - 1, slot
         for row, utterance in enumerate(support):
             types = [len(labels.slots)] * len(utterance.words)
+            counts = Counter(self.slot_number[slot.key] for slot in utterance.slots)
+            self.repeated |= {number for number, count in counts.items() if count > 1}
             for slot in utterance.slots:
                 number = self.slot_number[slot.key]
                 self.open_slots[self.intent_number[utterance.intent], number] = True

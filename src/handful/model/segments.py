@@ -73,15 +73,17 @@ def span_probabilities(
     outside: Floats, spans: Floats, lengths: Sequence[int], asked: Sequence[Sequence[tuple[int, int]]]
 ) -> list[list[float]]:
     """Forward-backward: of each span that is asked for, its share of all segmentations' weight."""
+    if not any(asked):
+        return [[] for _ in asked]
     count, steps = outside.shape
-    forward = _prefixes(outside, spans)
     # The same recursion from the other end: sentence and spans are turned round, each within its own length.
     own = np.asarray(lengths)
     turned = np.where(np.arange(steps) < own[:, None], own[:, None] - 1 - np.arange(steps), 0)
     rows = np.arange(count)[:, None]
     starts = turned[:, :, None] - np.arange(spans.shape[-1])
     mirrored = np.where(starts >= 0, spans[rows[..., None], np.maximum(starts, 0), np.arange(spans.shape[-1])], -1e9)
-    backward = _prefixes(outside[rows, turned], mirrored)
+    both = np.concatenate([outside, outside[rows, turned]]), np.concatenate([spans, mirrored])
+    forward, backward = np.split(_prefixes(*both), 2)
     found = []
     for row, wanted in enumerate(asked):
         length, total = int(own[row]), forward[row, own[row]]

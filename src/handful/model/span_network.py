@@ -1,7 +1,8 @@
 """What is trained of joint_spans: the encoder's upper layers, and small maps from a word to how it is looked at.
 
 A word has a type, which says what slot it could be part of; it is seen as a span's first word, its last one and one of
-its middle, and it has four border scores: for being outside all spans, beginning one, going on and ending one.
+its middle, and as the neighbour before a span and after one. It has four border scores: for being outside all spans,
+beginning one, going on and ending one.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from handful.encoders.network import Kept, prepared
 from handful.model.spans import IMPOSSIBLE, Measure, library, range_sums, span_ends, span_vectors, unit_rows
 from handful.types import Words
 
+_VIEWS = 6  # its type; first, last, middle of a span; before and after one
 _BORDERS = 4  # outside, begin, go on, end
 # Where training starts, and near where it ends: intents, types, spans.
 _SCALES, _TEMPERATURES, _NAME_WEIGHTS = (20.0, 4.0, 8.0), (1.1, 1.0, 1.2), (0.4, 1.3, 1.3)
@@ -29,7 +31,7 @@ _NAME_HIDDEN = 256
 _MEAN, _NOTHING = 1e3, 1e-6
 
 
-Part = Literal["names", "nearest", "spans", "types", "borders"]
+Part = Literal["names", "nearest", "spans", "neighbours", "types", "borders"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,15 +63,15 @@ class Views:
 
     @classmethod
     def of(cls, rows: Any, sentences: Any, lengths: Sequence[int], longest: int) -> Views:
-        """Words one after another, [W, 4k + 4], and their sentences, [B, d]."""
+        """Words one after another, [W, 6k + 4], and their sentences, [B, d]."""
         xp = library(rows)
         own, steps = np.asarray(lengths), max(lengths)
         longest = min(longest, steps)
         place = (np.cumsum(own) - own)[:, None] + np.minimum(np.arange(steps), own[:, None] - 1)
         padded = rows[place.reshape(-1)].reshape(len(own), steps, rows.shape[1])
-        width = (rows.shape[1] - _BORDERS) // 4
-        types, first, last, middle = (padded[..., number * width : (number + 1) * width] for number in range(4))
-        scores = padded[..., 4 * width :]
+        width = (rows.shape[1] - _BORDERS) // _VIEWS
+        types, *of_spans = (padded[..., number * width : (number + 1) * width] for number in range(_VIEWS))
+        scores = padded[..., _VIEWS * width :]
         ends = span_ends(steps, longest)
         going_on = range_sums(scores[..., 2:3], longest)[..., 0] - scores[..., 2][:, :, None]
         borders = scores[..., 1][:, :, None] + going_on + scores[..., 3][:, ends]
@@ -80,14 +82,14 @@ class Views:
             tuple(lengths),
             unit_rows(sentences),
             unit_rows(types),
-            span_vectors(first, last, middle, longest),
+            span_vectors(of_spans, lengths, longest),
             scores[..., 0],
             xp.where(inside, borders, xp.full_like(borders, IMPOSSIBLE)),
         )
 
 
 class SpanNetwork(nn.Module):
-    """Sentences -> their words' views, [W, 4k + 4], and their own vectors, [B, d]."""
+    """Sentences -> their words' views, [W, 6k + 4], and their own vectors, [B, d]."""
 
     def __init__(
         self,
@@ -102,7 +104,7 @@ class SpanNetwork(nn.Module):
         """`without` leaves parts out, to measure what they are worth."""
         super().__init__()
         self.words = words
-        self.views = nn.Linear(words.width, 4 * width + _BORDERS)
+        self.views = nn.Linear(words.width, _VIEWS * width + _BORDERS)
         with torch.no_grad():
             self.views.weight[-_BORDERS:] = 0
             self.views.bias[-_BORDERS:] = 0
@@ -121,9 +123,12 @@ class SpanNetwork(nn.Module):
     def forward(self, sentences: Sequence[Words]) -> tuple[Tensor, Tensor]:
         words, means = self.words.with_sentences(sentences, self.features(sentences))
         rows = self.views(self.dropout(words))
+        kept = torch.ones(rows.shape[1])
         if "borders" in self._without:
-            rows = torch.cat([rows[:, :-_BORDERS], torch.zeros_like(rows[:, -_BORDERS:])], dim=1)
-        return rows, means
+            kept[-_BORDERS:] = 0
+        if "neighbours" in self._without:
+            kept[4 * self.width : _VIEWS * self.width] = 0
+        return (rows * kept if self._without else rows), means
 
     def names(self, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
         """Names read frozen features alone: they are the same before and after tuning, and cost next to nothing."""

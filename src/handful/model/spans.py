@@ -107,12 +107,20 @@ def class_sums(values: Vectors, members: Members) -> Vectors:
     return values @ _like(one_hot, values).to(values.dtype)
 
 
-def span_vectors(first: Vectors, last: Vectors, middle: Vectors, longest: int) -> Vectors:
-    """A span is the sum of three views, of its first word, its last one and the mean of all. [B, T, k] -> [B, T, L, k].
+def span_vectors(views: Sequence[Vectors], lengths: Sequence[int], longest: int) -> Vectors:
+    """A span is the sum of five views: of its first word, its last one and the mean of all, and of its neighbours, the
+    word before it and the one after it, where the sentence has them. Five times [B, T, k] -> [B, T, L, k].
 
     Spans that would run over the end of the padded sentence end with it; nobody asks for them.
     """
-    ends = span_ends(first.shape[1], longest)
+    first, last, middle, before, after = views
+    xp, steps = library(first), first.shape[1]
+    nothing = xp.zeros_like(first[:, :1])
+    there = _like((np.arange(steps) < np.asarray(lengths)[:, None])[..., None], first)
+    after = xp.where(there, after, xp.zeros_like(after))
+    first = first + xp.concatenate([nothing, before[:, :-1]], axis=1)
+    last = last + xp.concatenate([after[:, 1:], nothing], axis=1)
+    ends = span_ends(steps, longest)
     sizes = _like(np.arange(1.0, longest + 1, dtype=np.float32)[:, None], first)
     return unit_rows(first[:, :, None] + last[:, ends] + range_sums(middle, longest) / sizes)
 
