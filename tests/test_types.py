@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from handful.types import Episode, Prediction, RankedIntent, Slot, Utterance, Word
+from handful.types import Episode, Prediction, RankedIntent, Ranking, Slot, Utterance, Word
 
 
 def utterance(intent: str = "book") -> Utterance:
@@ -47,13 +47,15 @@ def test_values_are_frozen():
         (lambda: Utterance("a b", (Word("b", 2, 3), Word("a", 0, 1)), "i"), "not at 0"),
         (lambda: Episode((), (utterance(),), 0, 0), "support and query"),
         (lambda: Episode((utterance(),), (utterance("cancel"),), 0, 0), "'cancel'"),
-        (lambda: Prediction((), ("O",), (), ()), "at least one intent"),
-        (lambda: Prediction((RankedIntent("a", 0.2), RankedIntent("b", 0.8)), ("O",), (), ()), "likeliest"),
-        (lambda: Prediction((RankedIntent("a", 1.2),), ("O",), (), ()), "probabilities"),
-        (lambda: Prediction((RankedIntent("a", float("nan")),), ("O",), (), ()), "probabilities"),
-        (lambda: Prediction((RankedIntent("a", 1.0),), ("B-x",), (Slot("x", 0, 1),), ()), "one confidence"),
-        (lambda: Prediction((RankedIntent("a", 1.0),), ("B-y",), (Slot("x", 0, 1),), (1.0,)), "not those of the tags"),
-        (lambda: Prediction((RankedIntent("a", 1.0),), ("B-x", "I-x"), (Slot("x", 0, 1),), (1.0,)), "not those of the"),
+        (lambda: Prediction(Ranking((), ()), ("O",), (), ()), "at least one intent"),
+        (lambda: Ranking(("a", "b"), (0.2, 0.8)), "likeliest"),
+        (lambda: Ranking(("a", "b"), (0.2,)), "one confidence"),
+        (lambda: Ranking(("a",), (1.2,)), "probabilities"),
+        (lambda: Ranking(("a", "b"), (1.0, -0.1)), "probabilities"),
+        (lambda: Ranking(("a",), (float("nan"),)), "probabilities"),
+        (lambda: Prediction(Ranking(("a",), (1.0,)), ("B-x",), (Slot("x", 0, 1),), ()), "one confidence"),
+        (lambda: Prediction(Ranking(("a",), (1.0,)), ("B-y",), (Slot("x", 0, 1),), (1.0,)), "not those of the tags"),
+        (lambda: Prediction(Ranking(("a",), (1.0,)), ("B-x", "I-x"), (Slot("x", 0, 1),), (1.0,)), "not those of the"),
     ],
 )
 def test_nonsense_is_refused(make, message: str):
@@ -64,3 +66,11 @@ def test_nonsense_is_refused(make, message: str):
 def test_a_role_is_part_of_what_a_learner_tells_apart():
     assert Slot("city", 0, 1, role="to").key == "city:to"
     assert Slot("city", 0, 1).key == "city"
+
+
+def test_a_ranking_reads_like_a_tuple_of_ranked_intents():
+    ranking = Ranking(("a", "b", "c"), (0.5, 0.3, 0.2))
+    assert list(ranking) == [RankedIntent("a", 0.5), RankedIntent("b", 0.3), RankedIntent("c", 0.2)]
+    assert ranking[-1] == RankedIntent("c", 0.2)
+    assert ranking[1:] == Ranking(("b", "c"), (0.3, 0.2))
+    assert not ranking[3:]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, overload
 
 from handful.errors import listed
 
@@ -117,17 +117,45 @@ class Episode:
 
 
 class RankedIntent(NamedTuple):
-    """A tuple, not a dataclass: a bot of a thousand intents makes a thousand of them for every sentence."""
-
     name: str
     confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking(Sequence[RankedIntent]):
+    """Intents from the likeliest down. Two columns, not a row an intent: a bot of a thousand intents would make a
+    thousand objects for every sentence, and that would be half the cost of a parse."""
+
+    names: tuple[str, ...]
+    confidences: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.names) != len(self.confidences):
+            raise ValueError("each intent has one confidence")
+        if self.confidences != tuple(sorted(self.confidences, reverse=True)):
+            raise ValueError("a ranking runs from the likeliest intent down")
+        # Sorted, so the ends speak for all but what is no number at all, which the sum shows.
+        if self.names and not (self.confidences[0] <= 1.0 and self.confidences[-1] >= 0.0 <= sum(self.confidences)):
+            raise ValueError("confidences are probabilities")
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @overload
+    def __getitem__(self, index: int) -> RankedIntent: ...
+    @overload
+    def __getitem__(self, index: slice) -> Ranking: ...
+    def __getitem__(self, index: int | slice) -> RankedIntent | Ranking:
+        if isinstance(index, slice):
+            return Ranking(self.names[index], self.confidences[index])
+        return RankedIntent(self.names[index], self.confidences[index])
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """What a learner says of one sentence: intents from the likeliest down, and a tag for each word."""
 
-    ranking: tuple[RankedIntent, ...]
+    ranking: Ranking
     tags: tuple[str, ...]
     slots: tuple[Slot, ...]
     slot_confidences: tuple[float, ...]
@@ -135,10 +163,7 @@ class Prediction:
     def __post_init__(self) -> None:
         if not self.ranking:
             raise ValueError("a prediction needs at least one intent")
-        confidences = [ranked.confidence for ranked in self.ranking]
-        if confidences != sorted(confidences, reverse=True):
-            raise ValueError("a ranking runs from the likeliest intent down")
-        if any(not 0.0 <= value <= 1.0 for value in [*confidences, *self.slot_confidences]):
+        if any(not 0.0 <= value <= 1.0 for value in self.slot_confidences):
             raise ValueError("confidences are probabilities")
         if len(self.slot_confidences) != len(self.slots):
             raise ValueError("each slot has one confidence")
@@ -154,11 +179,11 @@ class Prediction:
 
     @property
     def intent(self) -> str:
-        return self.ranking[0].name
+        return self.ranking.names[0]
 
     @property
     def confidence(self) -> float:
-        return self.ranking[0].confidence
+        return self.ranking.confidences[0]
 
 
 @lru_cache(maxsize=4096)

@@ -75,12 +75,13 @@ def test_a_text_without_words_has_no_intent(parser: Parser):
 
 
 def test_a_very_long_text_is_parsed_whole(parser: Parser):
-    text = "send 35 dollars to Johanna " * 180
+    """Longer than the encoder reads at once: what stands at the end is found, too."""
+    text = "well , you know , " * 179 + "send 35 dollars to Johanna"
     found = parser.parse(text)
     assert len(found.words) == 900
-    assert found.intent == "send_money"
     assert found.slots[-1].value == "Johanna"
-    assert found.slots[-1].end == len(text) - 1
+    assert found.slots[-1].end == len(text)
+    assert parser.parse("send 35 dollars to Johanna " * 180).intent == "send_money"
 
 
 def test_a_ranking_names_every_intent_once_and_sums_to_one(parser: Parser):

@@ -17,7 +17,7 @@ from handful.training.scoring import (
     span_counts,
     span_f1,
 )
-from handful.types import Episode, Prediction, RankedIntent, Slot, Utterance
+from handful.types import Episode, Prediction, Ranking, Slot, Utterance
 
 TAG = st.sampled_from(["O", "B-a", "I-a", "B-b", "I-b"])
 PAIRS = st.lists(st.lists(st.tuples(TAG, TAG), min_size=1, max_size=8), min_size=1, max_size=5)
@@ -88,7 +88,7 @@ def test_a_gold_span_whose_label_the_support_lacks_is_a_miss_for_strict_alone():
 
 def prediction(intent: str, *tags: str) -> Prediction:
     slots = slots_of(tags)
-    return Prediction((RankedIntent(intent, 1.0),), tags, slots, (1.0,) * len(slots))
+    return Prediction(Ranking((intent,), (1.0,)), tags, slots, (1.0,) * len(slots))
 
 
 def test_an_episodes_four_scores():

@@ -15,11 +15,12 @@ from handful.data.bio import tags_of
 from handful.encoders.encoding import Array
 from handful.learners.intent_slots import Compared, IntentSlots
 from handful.learners.span_support import SpanSupport
+from handful.learners.support import ranked
 from handful.model.prototypes import Floats
 from handful.model.segments import best_segmentations, log_sum, span_probabilities
 from handful.model.span_network import Measures, Names, Views
 from handful.model.spans import IMPOSSIBLE, Measure, Members, Numbers, class_subset, likeness
-from handful.types import Prediction, RankedIntent, Slot, Utterance, Words
+from handful.types import Prediction, Slot, Utterance, Words
 
 Path = list[tuple[int, int]]  # the spans [start, end) of a segmentation
 
@@ -203,11 +204,7 @@ class AdaptedSpans:
         shares: Sequence[float],
         length: int,
     ) -> Prediction:
-        intents = self._shown.labels.intents
-        order = np.argsort(-probabilities, kind="stable").tolist()
-        # map, not a loop: a bot may have a thousand intents.
-        sure = np.minimum(probabilities[order], 1.0).tolist()
-        ranking = tuple(map(RankedIntent, [intents[number] for number in order], sure))
+        ranking = ranked(self._shown.labels.intents, probabilities)
         slots, confidences = [], []
         for (start, end), share in zip(path, shares, strict=True):
             key = self._shown.labels.slots[labels[start, end - start - 1]]

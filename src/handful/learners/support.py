@@ -16,7 +16,7 @@ from handful.data.bio import OUTSIDE, slots_of, utterance_tags
 from handful.errors import ConfigError
 from handful.model.decode import TagColumns, best_sequences, candidate_columns, marginals
 from handful.model.prototypes import Floats
-from handful.types import Prediction, RankedIntent, Slot, Utterance
+from handful.types import Prediction, Ranking, Slot, Utterance
 
 
 class SupportLabels:
@@ -74,14 +74,14 @@ class SupportLabels:
             paths = [row[:length].tolist() for row, length in zip(choices, lengths, strict=True)]
         found = []
         for row, path in enumerate(paths):
-            ranking = [RankedIntent(self.intents[i], min(float(intents[row, i]), 1.0)) for i in order[row]]
+            ranking = ranked(self.intents, intents[row])
             # A support without a word outside its slots and a candidate set without any tag leave nothing to say.
             tags = tuple(self.tags[number] if open_tags[row, number] else OUTSIDE for number in path)
             spans = slots_of(tags)
             certainty = probabilities[row, np.arange(len(path)), path]
             # A span is as sure as its least sure word.
             confidences = tuple(min(float(certainty[span.start : span.end].min()), 1.0) for span in spans)
-            found.append(Prediction(tuple(ranking), tags, tuple(self.named(span) for span in spans), confidences))
+            found.append(Prediction(ranking, tags, tuple(self.named(span) for span in spans), confidences))
         return found
 
     def _open(self, intent: int, allowed: frozenset[str] | None, jointly: bool) -> NDArray[np.bool_]:
@@ -98,6 +98,14 @@ class SupportLabels:
         """A span of a slot's key, with its label and role."""
         known = self._slot_of_key[span.label]
         return Slot(known.label, span.start, span.end, role=known.role)
+
+
+def ranked(intents: Sequence[str], probabilities: Floats) -> Ranking:
+    """Intents from the likeliest down; the earlier name where two are alike. [N]."""
+    order = np.argsort(-probabilities, kind="stable")
+    sure = np.minimum(probabilities[order], 1.0)  # a sum of shares may round to a little more
+    names = [intents[int(number)] for number in order]
+    return Ranking(tuple(names), tuple(sure.tolist()))
 
 
 def _padded(rows: Floats, lengths: Sequence[int]) -> Floats:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from handful.learners.learner import Learner
 from handful.parser.bot import Bot, load_bot
 from handful.training.shipped import ReadyName, ready_learner
-from handful.types import Prediction, RankedIntent, Word
+from handful.types import Prediction, Ranking, Word
 from handful.words import split_words
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Parse:
 
     text: str
     words: tuple[Word, ...]
-    ranking: tuple[RankedIntent, ...]
+    ranking: Ranking
     slots: tuple[FilledSlot, ...]
 
     @property
@@ -107,7 +107,7 @@ class Parser:
         spoken = [words for words in split if words]
         predictions = iter(self._adapted.predict([tuple(word.text for word in words) for words in spoken]))
         return [
-            self._parse(text, words, next(predictions)) if words else Parse(text, (), (), ())
+            self._parse(text, words, next(predictions)) if words else Parse(text, (), Ranking((), ()), ())
             for text, words in zip(texts, split, strict=True)
         ]
 
