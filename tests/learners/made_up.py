@@ -17,8 +17,9 @@ from torch import Tensor, nn
 
 from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
 from handful.learners.span_support import SpanSupport
-from handful.model.span_network import Measures, Names, SpanNetwork
+from handful.model.span_network import SpanNetwork
 from handful.model.spans import Measure, unit_rows
+from handful.model.views import Measures, Names
 from handful.types import Prediction, Slot, Utterance, Words
 from oracles import joint_spans as oracle
 

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful.model.span_network import Views
+from handful.model.views import Views
 from handful.model.spans import (
     IMPOSSIBLE,
     Measure,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from tokenizers import Tokenizer
 
 from handful.errors import HandfulError
 from handful.types import Words
@@ -29,12 +27,25 @@ class Window:
         return sum(map(len, self.pieces)) + 2  # [CLS] and [SEP]
 
 
+@dataclass(frozen=True, slots=True)
+class SpecialPieces:
+    """The numbers of the pieces that stand for no word."""
+
+    begin: int  # [CLS]
+    end: int  # [SEP]
+    padding: int
+    unknown: int
+
+
 class PieceReader:
     """Words as pieces. What is too long for the encoder is read in overlapping windows."""
 
-    def __init__(self, tokenizer: Any, room: int) -> None:
-        """A fast tokenizer of transformers (whose own types know nothing of pieces), and how many pieces fit."""
-        self._tokenizer, self._room = tokenizer, room
+    def __init__(self, tokenizer: Tokenizer, special: SpecialPieces, room: int) -> None:
+        """`room` is how many pieces fit, [CLS] and [SEP] not counted."""
+        # Some tokenizers' files cut and pad; windows and batches are our own business.
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self.tokenizer, self.special, self.room = tokenizer, special, room
         # The frozen layers and the trained ones ask for the same sentences, one after the other.
         self._last: tuple[tuple[Words, ...], list[Window]] = ((), [])
 
@@ -45,38 +56,33 @@ class PieceReader:
         asked, found = self._last  # read once: another thread may ask, too
         if asked != tuple(sentences):
             pieces = self._pieces(sentences)
-            found = [window for index, words in enumerate(pieces) for window in split_windows(index, words, self._room)]
+            found = [window for index, words in enumerate(pieces) for window in split_windows(index, words, self.room)]
             self._last = (tuple(sentences), found)
         return found
 
-    def ids(self, batch: Sequence[Window]) -> tuple[Tensor, Tensor]:
+    def ids(self, batch: Sequence[Window]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Piece numbers and their mask, both [B, longest]."""
         longest = max(window.length for window in batch)
-        ids = torch.full((len(batch), longest), self._tokenizer.pad_token_id)
-        mask = torch.zeros((len(batch), longest), dtype=torch.long)
+        ids = np.full((len(batch), longest), self.special.padding, dtype=np.int64)
+        mask = np.zeros((len(batch), longest), dtype=np.int64)
         for row, window in enumerate(batch):
             flat = [piece for word in window.pieces for piece in word]
-            line = [self._tokenizer.cls_token_id, *flat, self._tokenizer.sep_token_id]
-            ids[row, : len(line)] = torch.tensor(line)
-            mask[row, : len(line)] = 1
+            ids[row, : window.length] = [self.special.begin, *flat, self.special.end]
+            mask[row, : window.length] = 1
         return ids, mask
 
     def _pieces(self, sentences: Sequence[Words]) -> list[list[tuple[int, ...]]]:
         """The piece ids of every word. A word that the tokenizer drops (a lone joiner, say) is the unknown piece."""
-        if not sentences:
-            return []
-        encoded = self._tokenizer(
-            [list(words) for words in sentences],
-            is_split_into_words=True,
-            add_special_tokens=False,
-            verbose=False,
+        encoded = self.tokenizer.encode_batch(
+            [list(words) for words in sentences], is_pretokenized=True, add_special_tokens=False
         )
         found: list[list[tuple[int, ...]]] = []
-        for index, words in enumerate(sentences):
+        for words, own in zip(sentences, encoded, strict=True):
             of_word: list[list[int]] = [[] for _ in words]
-            for piece, word in zip(encoded["input_ids"][index], encoded.word_ids(index), strict=True):
-                of_word[word].append(piece)
-            found.append([tuple(ids) or (self._tokenizer.unk_token_id,) for ids in of_word])
+            for piece, word in zip(own.ids, own.word_ids, strict=True):
+                if word is not None:  # None: special pieces, which were not asked for
+                    of_word[word].append(piece)
+            found.append([tuple(ids) or (self.special.unknown,) for ids in of_word])
         return found
 
 

@@ -17,7 +17,7 @@ import transformers
 from tokenizers.pre_tokenizers import ByteLevel
 
 from handful.encoders.encoding import Array, Encoding
-from handful.encoders.pieces import Layout, PieceReader, Window, layouts, like_lengths
+from handful.encoders.pieces import Layout, PieceReader, SpecialPieces, Window, layouts, like_lengths
 from handful.errors import CheckpointError, listed
 from handful.types import Words
 
@@ -62,7 +62,9 @@ def load_transformer(folder: Path) -> LoadedTransformer:
         kind = type(model).__name__
         raise CheckpointError(f"{folder}: found a {kind} without numbered positions, expected a BERT-like model")
     positions = min(positions, tokenizer.model_max_length)
-    return LoadedTransformer(model, PieceReader(tokenizer, positions - 2))  # room for all but [CLS] and [SEP]
+    special = SpecialPieces(needed["cls"], needed["sep"], needed["pad"], needed["unk"])
+    # Room for all but [CLS] and [SEP].
+    return LoadedTransformer(model, PieceReader(tokenizer.backend_tokenizer, special, positions - 2))
 
 
 def _loaded(folder: Path) -> tuple[Any, Any, dict[str, Any]]:
@@ -110,7 +112,8 @@ def last_hidden(loaded: LoadedTransformer, windows: Sequence[Window]) -> list[Ar
     """Hidden states of the model's last layer, [pieces, d] a window, without padding."""
     found: dict[int, Array] = {}
     for batch in like_lengths([window.length for window in windows], PIECES_A_BATCH):
-        ids, mask = loaded.reader.ids([windows[row] for row in batch])
+        numbers = loaded.reader.ids([windows[row] for row in batch])
+        ids, mask = (torch.as_tensor(part, device=loaded.model.device) for part in numbers)
         with torch.inference_mode():
             hidden = loaded.model(input_ids=ids, attention_mask=mask).last_hidden_state.cpu().numpy()
         found |= {row: hidden[place, : windows[row].length] for place, row in enumerate(batch)}

@@ -17,11 +17,14 @@ Training asks for the queries of an episode, and for each support utterance with
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
+from threadpoolctl import ThreadpoolController
 from torch import Tensor
 from torch.nn import functional
 
@@ -30,11 +33,13 @@ from handful.encoders.store import ArrayStore
 from handful.errors import TrainingError
 from handful.learners.learner import EpisodeLoss
 from handful.learners.span_decoding import AdaptedSpans
-from handful.learners.span_support import SpanSupport, SupportMembers
+from handful.learners.span_model import Seen
+from handful.learners.span_support import SpanSupport, SupportMembers, columns
 from handful.learners.tuning import TuningConfig, tuned
 from handful.model.segments import log_partition, log_sum
-from handful.model.span_network import Part, SpanNetwork, Views
+from handful.model.span_network import Part, SpanNetwork
 from handful.model.spans import IMPOSSIBLE, Measure, Numbers, likeness, range_sums
+from handful.model.views import Measures, Names, Views
 from handful.settings import Settings
 from handful.types import Episode, Utterance, Words
 
@@ -111,7 +116,7 @@ class JointSpansLearner:
         open_slots = torch.as_tensor(shown.open_slots)[numbers]  # [B, K]
         closed = torch.full_like(spans, IMPOSSIBLE)
         spans = torch.where(open_slots[:, None, None, :], spans, closed)
-        gold = shown.gold_score(asked, outside, spans)
+        gold = _gold_score(shown, asked, outside, spans)
         whole = log_sum(spans) if spans.shape[-1] else torch.full_like(views.borders, IMPOSSIBLE)
         of_slots = log_partition(outside[:, None], whole[:, None], views.lengths)[:, 0] - gold
 
@@ -134,7 +139,31 @@ class JointSpansLearner:
         """A copy to be tuned: it shares what is frozen, and nothing else."""
         return JointSpansLearner(self.network.twin(), self.config)
 
-    def see(self, sentences: Sequence[Words]) -> list[tuple[Array, Array]]:
+    @property
+    def width(self) -> int:
+        return self.network.width
+
+    def plain_measures(self) -> Measures:
+        with torch.inference_mode():
+            measures = self.network.measures()
+        parts = (measures.intents, measures.types, measures.spans)
+        return Measures(
+            *(
+                Measure(float(p.scale.detach()), float(p.temperature.detach()), float(p.name_weight.detach()))
+                for p in parts
+            )
+        )
+
+    def label_vectors(self, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
+        with torch.inference_mode():
+            names = self.network.names(intents, slots)
+        return Names(*(part.cpu().numpy() for part in (names.intents, names.types, names.spans)))
+
+    def undisturbed(self) -> AbstractContextManager[object]:
+        """numpy's threads and torch's would take turns in waiting for each other: products this small want one."""
+        return _blas_threads().limit(limits=1, user_api="blas")
+
+    def see(self, sentences: Sequence[Words]) -> list[Seen]:
         """Of each sentence its words' views, [T, 6k + 4], and its own vector, [d]; dropout is off."""
         if not self._remember:
             packed = self._computed(sentences)
@@ -164,6 +193,12 @@ class JointSpansLearner:
         return found
 
 
+@cache
+def _blas_threads() -> ThreadpoolController:
+    """Looks for numpy's libraries once; torch's own threads are none of its business."""
+    return ThreadpoolController()
+
+
 def _span_scores(views: Views, types: Tensor, members: SupportMembers, measure: Measure, itself: Numbers) -> Tensor:
     """s(i, j, y) of all spans and labels. words' likenesses [B, T, K] -> [B, T, L, K]."""
     count, steps, longest, width = views.spans.shape
@@ -175,3 +210,27 @@ def _span_scores(views: Views, types: Tensor, members: SupportMembers, measure: 
     compared = likeness(views.spans.reshape(-1, width).index_select(0, inside), members.spans, measure, but=owners)
     spans = types.new_zeros(count * steps * longest, types.shape[-1]).index_copy(0, inside, compared)
     return spans.view(count, steps, longest, -1) + range_sums(types, longest) + views.borders[..., None]
+
+
+def _gold_score(shown: SpanSupport, asked: Sequence[Utterance], outside: Tensor, spans: Tensor) -> Tensor:
+    """What the true segmentations score. [B, T], [B, T, L, K] -> [B].
+
+    A span whose label the support does not show with the intent cannot be told: its words are outside, as they
+    should be predicted.
+    """
+    words: list[tuple[int, int]] = []
+    segments: list[tuple[int, int, int, int]] = []
+    for row, utterance in enumerate(asked):
+        free = set(range(len(utterance.words)))
+        open_slots = shown.open_slots[shown.intent_number[utterance.intent]]
+        for slot in utterance.slots:
+            number, size = shown.slot_number.get(slot.key), slot.end - slot.start
+            if number is not None and open_slots[number] and size <= spans.shape[2]:
+                segments.append((row, slot.start, size - 1, number))
+                free -= set(range(slot.start, slot.end))
+        words += [(row, place) for place in sorted(free)]
+    total = outside.new_zeros(len(asked))
+    rows, places = columns(words, 2)
+    total = total.index_add(0, torch.as_tensor(rows), outside[rows, places])
+    rows, starts, sizes, slots = columns(segments, 4)
+    return total.index_add(0, torch.as_tensor(rows), spans[rows, starts, sizes, slots])

@@ -4,72 +4,98 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
-from functools import cache
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
-import torch
-from threadpoolctl import ThreadpoolController
 
 from handful.data.bio import tags_of
-from handful.encoders.encoding import Array
 from handful.learners.intent_slots import Compared, IntentSlots
+from handful.learners.span_model import Encodings, Seen, SpanModel
 from handful.learners.span_support import SpanSupport
 from handful.learners.support import ranked
 from handful.model.prototypes import Floats
 from handful.model.segments import best_segmentations, log_sum, span_probabilities
-from handful.model.span_network import Measures, Names, Views
-from handful.model.spans import IMPOSSIBLE, Measure, Members, Numbers, class_subset, likeness
+from handful.model.spans import IMPOSSIBLE, Members, Numbers, class_subset, likeness
+from handful.model.views import Views
 from handful.types import Prediction, Slot, Utterance, Words
 
 Path = list[tuple[int, int]]  # the spans [start, end) of a segmentation
-
-if TYPE_CHECKING:
-    from handful.learners.joint_spans import JointSpansLearner
+Hints = Sequence[Sequence[Slot]]  # of each sentence the spans that could be some slot
 
 _OUTSIDE_EXAMPLES = 2048  # of the words outside all slots; a bot of ten thousand examples has no need of more
 _MOST_INTENTS = 8  # of a sentence, whose slots are looked at before one is chosen: a thousand alike must not cost more
 _COMPARED_AT_ONCE = 512  # intents and spans; where a bot has more, a sentence meets those of its own intents
 _NUMBERS_AT_A_TIME = 1 << 23  # what the spans of a long list of sentences may take of the memory
+HINT_BONUS = 3.0  # of a span that a lookup table or a regular expression names: about what a nearest example is worth
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """A bot's own examples, each told by all the others. `numbers` are those of the examples that can be asked for:
+    the only one of an intent cannot."""
+
+    numbers: tuple[int, ...]
+    intents: Floats  # [n, N]: what each intent scores
+    predictions: tuple[Prediction, ...]
 
 
 class AdaptedSpans:
-    def __init__(self, learner: JointSpansLearner, support: Sequence[Utterance]) -> None:
-        self._learner = learner
-        self._shown = shown = SpanSupport(support, learner.config.descriptions)
-        network = learner.network
-        with torch.inference_mode():
-            names = network.names(shown.intent_texts, shown.slot_texts)
-            self._measures = _plain(network.measures())
-        self._numbers_a_word, self._numbers_a_span = 0, network.width
-        seen = learner.see([utterance.sentence for utterance in support])
-        vectors = Names(*(part.numpy() for part in (names.intents, names.types, names.spans)))
+    def __init__(self, model: SpanModel, support: Sequence[Utterance], encodings: Encodings | None = None) -> None:
+        """`encodings` has what is known of examples already, and is given what is new."""
+        self._model = model
+        self._shown = shown = SpanSupport(support, model.config.descriptions)
+        names, self._measures = model.label_vectors(shown.intent_texts, shown.slot_texts), model.plain_measures()
+        self._numbers_a_word, self._numbers_a_span = 0, model.width
+        sentences = [utterance.sentence for utterance in support]
+        self._examples = seen = model.see(sentences) if encodings is None else encodings.of(model, sentences)
         parts = ((np.array(rows), self._views([seen[row] for row in rows])) for rows in self._batches(seen))
-        self._members = shown.members_in(parts, vectors)
+        with model.undisturbed():
+            self._members = shown.members_in(parts, names)
         self._outside = _sampled(class_subset(self._members.types, [len(shown.labels.slots)]))
         every = range(len(shown.labels.intents))
         small = len(self._members.spans.classes) + len(every) <= _COMPARED_AT_ONCE
         self._whole = IntentSlots(shown, self._members, every) if small else None
         self._numbers_a_word = self._largest(self._members.types)
-        self._numbers_a_span = max(network.width, self._largest(self._members.spans))
+        self._numbers_a_span = max(model.width, self._largest(self._members.spans))
         # Two scorers ask for the same sentences one after the other.
-        self._last: tuple[tuple[Words, ...], list[tuple[Array, Array]]] | None = None
+        self._last: tuple[tuple[Words, ...], list[Seen]] | None = None
 
-    def predict(self, sentences: Sequence[Words], *, tag_candidates: Set[str] | None = None) -> list[Prediction]:
+    def predict(
+        self, sentences: Sequence[Words], *, tag_candidates: Set[str] | None = None, hints: Hints | None = None
+    ) -> list[Prediction]:
+        """`hints` are spans that a table or a pattern of the bot names: they get a bonus, no more."""
         if not sentences:
             return []
         last = self._last  # read once: another thread may be predicting, too
         if last is None or last[0] != tuple(sentences):
-            self._last = last = (tuple(sentences), self._learner.see(sentences))
+            self._last = last = (tuple(sentences), self._model.see(sentences))
         seen = last[1]
         found: dict[int, Prediction] = {}
-        # numpy's threads and torch's would take turns in waiting for each other: products this small want one.
-        with _blas_threads().limit(limits=1, user_api="blas"):
+        with self._model.undisturbed():
             for rows in self._batches(seen):
-                found |= zip(rows, self._decoded([seen[row] for row in rows], tag_candidates), strict=True)
+                asked = _Asked(
+                    [seen[row] for row in rows], tag_candidates, None if hints is None else [hints[row] for row in rows]
+                )
+                found |= zip(rows, self._decoded(asked)[1], strict=True)
         return [found[row] for row in range(len(seen))]
 
-    def _batches(self, seen: Sequence[tuple[Array, Array]]) -> Iterator[list[int]]:
+    def held_out(self) -> HeldOut:
+        """Leave-one-out over the examples: just what a bot without the example would say of it."""
+        shown = self._shown
+        counts = np.bincount(shown.labels.intent_numbers)
+        numbers = np.flatnonzero(counts[shown.labels.intent_numbers] > 1)
+        scores = np.empty((len(numbers), len(counts)))
+        predictions: dict[int, Prediction] = {}
+        with self._model.undisturbed():
+            alone = shown.alone()
+            for rows in self._batches([self._examples[number] for number in numbers]) if len(numbers) else ():
+                own = numbers[rows]
+                asked = _Asked([self._examples[number] for number in own], None, None, own, [alone[n] for n in own])
+                scores[rows], found = self._decoded(asked)
+                predictions |= zip(rows, found, strict=True)
+        return HeldOut(tuple(numbers.tolist()), scores, tuple(predictions[row] for row in range(len(numbers))))
+
+    def _batches(self, seen: Sequence[Seen]) -> Iterator[list[int]]:
         """Sentences of like lengths, as many as fit the memory that their spans may take, with their vectors or with
         their likenesses to the examples that they meet: a short one should not pay for a long one."""
         batch: list[int] = []
@@ -91,34 +117,44 @@ class AdaptedSpans:
             return int(sizes.sum())
         return int(np.sort(slots @ sizes)[-_MOST_INTENTS:].sum())
 
-    def _views(self, seen: Sequence[tuple[Array, Array]]) -> Views:
+    def _views(self, seen: Sequence[Seen]) -> Views:
         rows, means = np.concatenate([own for own, _ in seen]), np.stack([mean for _, mean in seen])
         return Views.of(rows, means, [len(own) for own, _ in seen], self._shown.longest)
 
-    def _decoded(self, seen: Sequence[tuple[Array, Array]], allowed: Set[str] | None) -> list[Prediction]:
-        views, measures = self._views(seen), self._measures
+    def _decoded(self, asked: _Asked) -> tuple[Floats, list[Prediction]]:
+        """What each intent scores, [B, N], and what is said of each sentence."""
+        views, measures = self._views(asked.seen), self._measures
         count, steps = views.outside.shape
-        intents = likeness(views.sentences, self._members.intents, measures.intents).astype(np.float64)
+        but = asked.but
+        intents = likeness(views.sentences, self._members.intents, measures.intents, but=but).astype(np.float64)
         flat = views.types.reshape(count * steps, -1)
-        outside = views.outside + likeness(flat, self._outside, measures.types).reshape(count, steps)
+        owners = None if but is None else np.repeat(but, steps)
+        outside = views.outside + likeness(flat, self._outside, measures.types, but=owners).reshape(count, steps)
 
         rows, chosen = self._likeliest(intents)
-        compared = list(self._compared(views, rows, chosen))
+        compared = list(self._compared(views, rows, chosen, asked))
         best = np.empty((len(rows), *views.borders.shape[1:]))
         for part in compared:
             best[part.pairs] = part.best(rows, chosen)
         paths, scores = best_segmentations(outside[rows], best, [views.lengths[row] for row in rows])
         gains = np.maximum(scores - _all_outside(outside, views.lengths)[rows], 0.0)
-        intents[rows, chosen] += self._learner.config.evidence * gains
+        intents[rows, chosen] += self._model.config.evidence * gains
         kept = np.flatnonzero(chosen == intents.argmax(1)[rows])  # one a sentence, in order
 
-        paths = [paths[pair] for pair in kept] if allowed is None else None
-        paths, best, labels, whole = self._labelled(compared, chosen[kept], outside, views.lengths, paths, allowed)
+        paths = [paths[pair] for pair in kept] if asked.allowed is None else None
+        paths, best, labels, whole = self._labelled(compared, chosen[kept], outside, views.lengths, paths, asked)
         shares = span_probabilities(outside, whole, views.lengths, paths)
         probabilities = np.exp(intents - log_sum(intents)[:, None])
-        return [
+        return intents, [
             self._prediction(
-                probabilities[row], path, labels[row], best[row], whole[row], shares[row], views.lengths[row]
+                intents[row],
+                probabilities[row],
+                path,
+                labels[row],
+                best[row],
+                whole[row],
+                shares[row],
+                views.lengths[row],
             )
             for row, path in enumerate(paths)
         ]
@@ -130,7 +166,7 @@ class AdaptedSpans:
         outside: Floats,
         lengths: Sequence[int],
         paths: list[Path] | None,
-        allowed: Set[str] | None,
+        asked: _Asked,
     ) -> tuple[list[Path], Floats, Numbers, Floats]:
         """With an intent for each sentence: its best segmentation (`paths`, where it is known already), and of a span
         what its best slot scores, which slot that is, and log Σ over the slots.
@@ -142,7 +178,7 @@ class AdaptedSpans:
         best, labels, whole = (np.empty(shape, dtype=kind) for kind in (float, np.intp, float))
         while True:
             for part in compared:
-                best[part.rows], labels[part.rows], whole[part.rows] = part.labelled(intents[part.rows], allowed)
+                best[part.rows], labels[part.rows], whole[part.rows] = part.labelled(intents[part.rows], asked.allowed)
             if paths is None:
                 paths, _ = best_segmentations(outside, best, lengths)
             # Where outside costs more than what is impossible, a path may lead through it all the same.
@@ -151,9 +187,10 @@ class AdaptedSpans:
                 for row, path in enumerate(paths)
             ]
             closed = False
-            for part in compared if self._learner.config.slot_repeats == "shown" else ():
+            for part in compared if self._model.config.slot_repeats == "shown" else ():
                 for place, row in enumerate(part.rows.tolist()):
-                    for slot, spans in self._repeated(paths[row], labels[row]):
+                    own = None if asked.but is None else int(asked.but[row])
+                    for slot, spans in self._repeated(paths[row], labels[row], own):
                         gains = [
                             best[row, start, end - start - 1] - outside[row, start:end].sum() for start, end in spans
                         ]
@@ -163,39 +200,50 @@ class AdaptedSpans:
                 return paths, best, labels, whole
             paths = None
 
-    def _repeated(self, path: Path, labels: Numbers) -> Iterator[tuple[int, Path]]:
-        """Slots that a sentence has more than once, and no example has; with their spans."""
+    def _repeated(self, path: Path, labels: Numbers, but: int | None) -> Iterator[tuple[int, Path]]:
+        """Slots that a sentence has more than once, and no example (`but` that one) has; with their spans."""
         if len(path) < 2:
             return
         spans: defaultdict[int, Path] = defaultdict(list)
         for start, end in path:
             spans[int(labels[start, end - start - 1])].append((start, end))
         for slot, found in spans.items():
-            if len(found) > 1 and slot not in self._shown.repeated:
+            itself = but is not None and self._shown.own_slots[but][slot] > 1
+            if len(found) > 1 and self._shown.repeated[slot] == int(itself):
                 yield slot, found
 
     def _likeliest(self, intents: Floats) -> tuple[Numbers, Numbers]:
         """Sentences and their likeliest intents, the ones whose slots have a say; sentences in order."""
-        most = min(_MOST_INTENTS, intents.shape[1]) if self._learner.config.evidence else 1
+        most = min(_MOST_INTENTS, intents.shape[1]) if self._model.config.evidence else 1
         chosen = np.argsort(-intents, axis=1, kind="stable")[:, :most]
         return np.repeat(np.arange(len(intents)), most), chosen.ravel()
 
-    def _compared(self, views: Views, rows: Numbers, chosen: Numbers) -> Iterator[Compared]:
+    def _compared(self, views: Views, rows: Numbers, chosen: Numbers, asked: _Asked) -> Iterator[Compared]:
         """A bot of few examples: all sentences with all of them at once. A large one: sentence by sentence, each with
         the examples of its own intents."""
         whole = self._whole
         if whole is not None:
-            every = np.arange(len(views.lengths))
-            yield Compared(every, np.arange(len(rows)), whole, whole.scores(views, every, self._measures))
+            yield self._part(views, np.arange(len(views.lengths)), np.arange(len(rows)), whole, asked)
             return
         for row in range(len(views.lengths)):
             pairs = np.flatnonzero(rows == row)
             slots = IntentSlots(self._shown, self._members, chosen[pairs])
-            own = np.array([row])
-            yield Compared(own, pairs, slots, slots.scores(views, own, self._measures))
+            yield self._part(views, np.array([row]), pairs, slots, asked)
+
+    def _part(self, views: Views, rows: Numbers, pairs: Numbers, slots: IntentSlots, asked: _Asked) -> Compared:
+        but = None if asked.but is None else asked.but[rows]
+        scores = slots.scores(views, rows, self._measures, but)
+        if asked.hints is not None:
+            slots.hint(scores, [asked.hints[row] for row in rows], HINT_BONUS)
+        closed = None
+        if but is not None:
+            own_intents = np.asarray(self._shown.labels.intent_numbers)[but]
+            closed = slots.closed_to(own_intents, [asked.alone[row] for row in rows])
+        return Compared(rows, pairs, slots, scores, closed)
 
     def _prediction(
         self,
+        scores: Floats,
         probabilities: Floats,
         path: Sequence[tuple[int, int]],
         labels: Numbers,
@@ -212,13 +260,18 @@ class AdaptedSpans:
             # Of all segmentations those with this span, and of those the ones where it has this label.
             place = start, end - start - 1
             confidences.append(min(share * float(np.exp(best[place] - whole[place])), 1.0))
-        return Prediction(ranking, tags_of(slots, length), tuple(slots), tuple(confidences))
+        return Prediction(ranking, tags_of(slots, length), tuple(slots), tuple(confidences), float(scores.max()))
 
 
-@cache
-def _blas_threads() -> ThreadpoolController:
-    """Looks for numpy's libraries once; torch's own threads are none of its business."""
-    return ThreadpoolController()
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """Sentences of a batch, and what is to be known of them."""
+
+    seen: Sequence[Seen]
+    allowed: Set[str] | None  # tags
+    hints: Hints | None
+    but: Numbers | None = None  # [B]: of each the utterance that it is, when the bot is asked for its own examples,
+    alone: Sequence[Sequence[int]] = ()  # and the slots that no other utterance of its intent has
 
 
 def _all_outside(outside: Floats, lengths: Sequence[int]) -> Floats:
@@ -233,9 +286,3 @@ def _sampled(outside: Members) -> Members:
         return outside
     kept = np.linspace(0, len(outside.classes) - 1, _OUTSIDE_EXAMPLES).astype(np.intp)  # the first is the name
     return Members(outside.vectors[kept], outside.classes[kept], outside.named[kept], outside.owners[kept])
-
-
-def _plain(measures: Measures) -> Measures:
-    """Numbers instead of tensors."""
-    parts = (measures.intents, measures.types, measures.spans)
-    return Measures(*(Measure(float(p.scale), float(p.temperature), float(p.name_weight)) for p in parts))

@@ -7,14 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from handful.data.labels import humanised
 from handful.learners.support import SupportLabels
-from handful.model.span_network import Names, Views
 from handful.model.spans import Members, Numbers, library, members_of
+from handful.model.views import Names, Views
 from handful.types import Utterance, Words
 from handful.words import split_words
 
@@ -34,14 +32,13 @@ class SpanSupport:
         self.intent_number = {intent: number for number, intent in enumerate(labels.intents)}
         self.slot_number = {slot: number for number, slot in enumerate(labels.slots)}
         self.open_slots = np.zeros((len(labels.intents), len(labels.slots)), dtype=bool)  # [N, K]
-        self.repeated: set[int] = set()  # slots that some utterance has more than once
+        self.own_slots: list[Counter[int]] = []  # of each utterance: how often it has a slot
         shown_with = dict.fromkeys(labels.slots, "")
         words: list[tuple[int, int, int]] = []  # utterance, word, slot
         spans: list[tuple[int, int, int, int]] = []  # utterance, first word, words - 1, slot
         for row, utterance in enumerate(support):
             types = [len(labels.slots)] * len(utterance.words)
-            counts = Counter(self.slot_number[slot.key] for slot in utterance.slots)
-            self.repeated |= {number for number, count in counts.items() if count > 1}
+            self.own_slots.append(Counter(self.slot_number[slot.key] for slot in utterance.slots))
             for slot in utterance.slots:
                 number = self.slot_number[slot.key]
                 self.open_slots[self.intent_number[utterance.intent], number] = True
@@ -49,11 +46,22 @@ class SpanSupport:
                 types[slot.start : slot.end] = [number] * (slot.end - slot.start)
                 spans.append((row, slot.start, slot.end - slot.start - 1, number))
             words += [(row, place, number) for place, number in enumerate(types)]
-        self._words, self._spans = _columns(words, 3), _columns(spans, 4)
+        # How many utterances show a slot twice.
+        self.repeated = Counter(slot for own in self.own_slots for slot, count in own.items() if count > 1)
+        self._words, self._spans = columns(words, 3), columns(spans, 4)
         self.longest = max([_LONGEST, *(self._spans[2] + 1)])
         self.intent_texts = [_text(intent, descriptions) for intent in labels.intents]
         # In the paper's corpora a slot is named `intent.slot`; what it means is the second half.
         self.slot_texts = [_text(slot, descriptions, f"{shown_with[slot]}.") for slot in labels.slots]
+
+    def alone(self) -> list[list[int]]:
+        """Of each utterance the slots that no other one of its intent has."""
+        intents = self.labels.intent_numbers
+        shown = Counter((intent, slot) for intent, own in zip(intents, self.own_slots, strict=True) for slot in own)
+        return [
+            [slot for slot in own if shown[intent, slot] == 1]
+            for intent, own in zip(intents, self.own_slots, strict=True)
+        ]
 
     def members(self, views: Views, names: Names) -> SupportMembers:
         """The support's examples in its own views, which may have more sentences after it."""
@@ -85,31 +93,8 @@ class SpanSupport:
             members_of(names.spans, together(spans[0]), slots, span_row),
         )
 
-    def gold_score(self, asked: Sequence[Utterance], outside: Tensor, spans: Tensor) -> Tensor:
-        """What the true segmentations score. [B, T], [B, T, L, K] -> [B].
 
-        A span whose label the support does not show with the intent cannot be told: its words are outside, as they
-        should be predicted.
-        """
-        words: list[tuple[int, int]] = []
-        segments: list[tuple[int, int, int, int]] = []
-        for row, utterance in enumerate(asked):
-            free = set(range(len(utterance.words)))
-            open_slots = self.open_slots[self.intent_number[utterance.intent]]
-            for slot in utterance.slots:
-                number, size = self.slot_number.get(slot.key), slot.end - slot.start
-                if number is not None and open_slots[number] and size <= spans.shape[2]:
-                    segments.append((row, slot.start, size - 1, number))
-                    free -= set(range(slot.start, slot.end))
-            words += [(row, place) for place in sorted(free)]
-        total = outside.new_zeros(len(asked))
-        rows, places = _columns(words, 2)
-        total = total.index_add(0, torch.as_tensor(rows), outside[rows, places])
-        rows, starts, sizes, slots = _columns(segments, 4)
-        return total.index_add(0, torch.as_tensor(rows), spans[rows, starts, sizes, slots])
-
-
-def _columns(rows: Sequence[tuple[int, ...]], count: int) -> NDArray[np.intp]:
+def columns(rows: Sequence[tuple[int, ...]], count: int) -> NDArray[np.intp]:
     return np.array(rows, dtype=np.intp).reshape(-1, count).T
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -19,11 +18,10 @@ from torch import Tensor, nn
 from handful.encoders.encoding import Array
 from handful.encoders.features import FrozenFeatures, WordMaker
 from handful.encoders.network import Kept, prepared
-from handful.model.spans import IMPOSSIBLE, Measure, library, range_sums, span_ends, span_vectors, unit_rows
+from handful.model.spans import Measure, unit_rows
+from handful.model.views import BORDERS, VIEWS, Measures, Names
 from handful.types import Words
 
-_VIEWS = 6  # its type; first, last, middle of a span; before and after one
-_BORDERS = 4  # outside, begin, go on, end
 # Where training starts, and near where it ends: intents, types, spans.
 _SCALES, _TEMPERATURES, _NAME_WEIGHTS = (20.0, 4.0, 8.0), (1.1, 1.0, 1.2), (0.4, 1.3, 1.3)
 _NAME_HIDDEN = 256
@@ -32,60 +30,6 @@ _MEAN, _NOTHING = 1e3, 1e-6
 
 
 Part = Literal["names", "nearest", "spans", "neighbours", "types", "borders"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Measures:
-    intents: Measure
-    types: Measure
-    spans: Measure
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Names:
-    """Vectors of length one for labels, made of their texts."""
-
-    intents: Any  # [N, d]
-    types: Any  # [K + 1, k]; the last is that of no slot at all
-    spans: Any  # [K, k]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Views:
-    """What is seen of padded sentences, as tensors in training and as numpy arrays in prediction."""
-
-    lengths: tuple[int, ...]
-    sentences: Any  # [B, d], of length one
-    types: Any  # [B, T, k], of length one
-    spans: Any  # [B, T, L, k], of length one
-    outside: Any  # [B, T]: border scores of a word outside
-    borders: Any  # [B, T, L]: border scores of a span; IMPOSSIBLE where it leaves the sentence
-
-    @classmethod
-    def of(cls, rows: Any, sentences: Any, lengths: Sequence[int], longest: int) -> Views:
-        """Words one after another, [W, 6k + 4], and their sentences, [B, d]."""
-        xp = library(rows)
-        own, steps = np.asarray(lengths), max(lengths)
-        longest = min(longest, steps)
-        place = (np.cumsum(own) - own)[:, None] + np.minimum(np.arange(steps), own[:, None] - 1)
-        padded = rows[place.reshape(-1)].reshape(len(own), steps, rows.shape[1])
-        width = (rows.shape[1] - _BORDERS) // _VIEWS
-        types, *of_spans = (padded[..., number * width : (number + 1) * width] for number in range(_VIEWS))
-        scores = padded[..., _VIEWS * width :]
-        ends = span_ends(steps, longest)
-        going_on = range_sums(scores[..., 2:3], longest)[..., 0] - scores[..., 2][:, :, None]
-        borders = scores[..., 1][:, :, None] + going_on + scores[..., 3][:, ends]
-        inside = (np.arange(steps)[:, None] + np.arange(longest))[None] < own[:, None, None]
-        if not isinstance(rows, np.ndarray):
-            inside = torch.as_tensor(inside)
-        return cls(
-            tuple(lengths),
-            unit_rows(sentences),
-            unit_rows(types),
-            span_vectors(of_spans, lengths, longest),
-            scores[..., 0],
-            xp.where(inside, borders, xp.full_like(borders, IMPOSSIBLE)),
-        )
 
 
 class SpanNetwork(nn.Module):
@@ -104,10 +48,10 @@ class SpanNetwork(nn.Module):
         """`without` leaves parts out, to measure what they are worth."""
         super().__init__()
         self.words = words
-        self.views = nn.Linear(words.width, _VIEWS * width + _BORDERS)
+        self.views = nn.Linear(words.width, VIEWS * width + BORDERS)
         with torch.no_grad():
-            self.views.weight[-_BORDERS:] = 0
-            self.views.bias[-_BORDERS:] = 0
+            self.views.weight[-BORDERS:] = 0
+            self.views.bias[-BORDERS:] = 0
         self.dropout = nn.Dropout(dropout)
         name_width = frozen.compute([("name",)])[0].shape[-1]
         self.intent_names = _name_map(name_width, words.width)
@@ -125,9 +69,9 @@ class SpanNetwork(nn.Module):
         rows = self.views(self.dropout(words))
         kept = torch.ones(rows.shape[1])
         if "borders" in self._without:
-            kept[-_BORDERS:] = 0
+            kept[-BORDERS:] = 0
         if "neighbours" in self._without:
-            kept[4 * self.width : _VIEWS * self.width] = 0
+            kept[4 * self.width : VIEWS * self.width] = 0
         return (rows * kept if self._without else rows), means
 
     def names(self, intents: Sequence[Words], slots: Sequence[Words]) -> Names:

@@ -91,9 +91,9 @@ def likeness(things: Vectors, members: Members, measure: Measure, *, but: Number
     scaled = things @ members.vectors.T * (measure.scale / measure.temperature)
     highest = xp.amax(scaled, axis=-1, keepdims=True)
     shares = xp.exp(scaled - highest)
-    weights = xp.where(_like(members.named, things), measure.name_weight + 0 * shares[:1], 1 + 0 * shares[:1])
+    weights = xp.where(converted(members.named, things), measure.name_weight + 0 * shares[:1], 1 + 0 * shares[:1])
     if but is not None:
-        weights = weights * _like(but[:, None] != members.owners, things)
+        weights = weights * converted(but[:, None] != members.owners, things)
     # The floor: a class whose members are all far from the nearest of all is e⁻⁶⁹ below it, not minus infinity.
     total, weight = class_sums(shares * weights, members), class_sums(weights, members)
     return measure.temperature * (highest + xp.log(xp.clip(total, 1e-30, None)) - xp.log(weight))
@@ -104,7 +104,7 @@ def class_sums(values: Vectors, members: Members) -> Vectors:
     if isinstance(values, np.ndarray):
         return np.add.reduceat(values, members.starts, axis=1)
     one_hot = members.classes[:, None] == np.arange(len(members.starts))
-    return values @ _like(one_hot, values).to(values.dtype)
+    return values @ converted(one_hot, values).to(values.dtype)
 
 
 def span_vectors(views: Sequence[Vectors], lengths: Sequence[int], longest: int) -> Vectors:
@@ -116,12 +116,12 @@ def span_vectors(views: Sequence[Vectors], lengths: Sequence[int], longest: int)
     first, last, middle, before, after = views
     xp, steps = library(first), first.shape[1]
     nothing = xp.zeros_like(first[:, :1])
-    there = _like((np.arange(steps) < np.asarray(lengths)[:, None])[..., None], first)
+    there = converted((np.arange(steps) < np.asarray(lengths)[:, None])[..., None], first)
     after = xp.where(there, after, xp.zeros_like(after))
     first = first + xp.concatenate([nothing, before[:, :-1]], axis=1)
     last = last + xp.concatenate([after[:, 1:], nothing], axis=1)
     ends = span_ends(steps, longest)
-    sizes = _like(np.arange(1.0, longest + 1, dtype=np.float32)[:, None], first)
+    sizes = converted(np.arange(1.0, longest + 1, dtype=np.float32)[:, None], first)
     return unit_rows(first[:, :, None] + last[:, ends] + range_sums(middle, longest) / sizes)
 
 
@@ -138,6 +138,6 @@ def span_ends(steps: int, longest: int) -> Numbers:
     return np.minimum(np.arange(steps)[:, None] + np.arange(longest), steps - 1)
 
 
-def _like(array: Any, other: Any) -> Any:
+def converted(array: Any, other: Any) -> Any:
     """A numpy array as what `other` is."""
     return array if isinstance(other, np.ndarray) else library(other).as_tensor(array)
