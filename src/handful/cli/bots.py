@@ -14,6 +14,7 @@ from handful.cli.console import err, out, warn
 from handful.errors import ConfigError, DataError, HandfulError, Place
 
 if TYPE_CHECKING:
+    from handful.data.bot_settings import Threshold
     from handful.parser.parser import Parser
 
 BotPath = Annotated[Path, typer.Argument(metavar="BOT", help="The bot: a file or folder in any format we read.")]
@@ -24,6 +25,11 @@ FormatName = Annotated[
 LearnerChoice = Annotated[
     Literal["joint_spans", "prototypes"],
     typer.Option("--learner", help="The method: the trained one that comes with handful, or the untrained one."),
+]
+
+RuntimeChoice = Annotated[
+    Literal["int8", "torch"] | None,
+    typer.Option("--runtime", help="ONNX Runtime in int8 (the default), or torch."),
 ]
 
 DEMO_SENTENCES = (
@@ -51,14 +57,8 @@ def demo(
         return
     bot = starter_bot()
     examples = len(bot.document.utterances)
-    err.print(
-        f"The starter bot: {len(bot.intents)} intents, {len(bot.slots)} slots, {examples} examples. "
-        "Loading the encoder …",
-        style="dim",
-    )
-    from handful.training.shipped import ready_learner
-
-    parser = Parser(bot, ready_learner("joint_spans"))
+    err.print(f"The starter bot: {len(bot.intents)} intents, {len(bot.slots)} slots, {examples} examples.", style="dim")
+    parser = Parser.of(bot, progress=tell)
     _print_parses(parser, texts or DEMO_SENTENCES, as_json=False)
 
 
@@ -68,7 +68,12 @@ def parse(
         list[str] | None, typer.Argument(metavar="[TEXT]…", help="Sentences; none: one a line from stdin.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON lines, one a sentence.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Tell why: the nearest examples, the runner-up.")] = False,
+    threshold: Annotated[
+        str | None, typer.Option("--threshold", help="Reject below it: auto, off, or 0 to 1; before the bot's own.")
+    ] = None,
     learner: LearnerChoice = "joint_spans",
+    runtime: RuntimeChoice = None,
     tuned: Annotated[bool, typer.Option(help="Use the bot's tuned version, where it has one.")] = True,
     format_name: FormatName = None,
 ) -> None:
@@ -85,43 +90,90 @@ def parse(
         err.print("One sentence a line; Ctrl-D ends.", style="dim")
     loaded = load_bot(bot, format_name)
     warn(loaded.document.warnings)
-    parser = Parser.of(loaded, bot, learner=learner, tuned=tuned)
+    wanted = None if threshold is None else _threshold(threshold)
+    parser = Parser.of(loaded, bot, learner=learner, runtime=runtime, tuned=tuned, progress=tell)
+    if wanted is not None:
+        parser.threshold = wanted
     if parser.tuning is not None and parser.tuning_is_stale:
         newer = parser.tuning.newer(loaded.document.utterances)
         warn([f"{bot}: its examples have changed since it was tuned ({newer} new): `handful tune {bot}` tunes anew"])
     if texts:
-        _print_parses(parser, texts, as_json)
+        _print_parses(parser, texts, as_json, explain)
         return
     for batch in _batches_of_lines(sys.stdin.buffer):
-        _print_parses(parser, batch, as_json)
+        _print_parses(parser, batch, as_json, explain)
 
 
-def check(bot: BotPath, format_name: FormatName = None) -> None:
-    """Read a bot and tell everything that is wrong or odd about it."""
+def export(
+    bot: BotPath,
+    out_folder: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")],
+    tuned: Annotated[bool, typer.Option(help="Use the bot's tuned version, where it has one.")] = True,
+    format_name: FormatName = None,
+) -> None:
+    """Make a folder that parses with onnxruntime, tokenizers and numpy alone."""
     from handful.parser.bot import load_bot
-    from handful.parser.check import findings
+    from handful.parser.export import export_bot, parser_to_export
 
     loaded = load_bot(bot, format_name)
     warn(loaded.document.warnings)
-    odd = findings(loaded)
-    warn(f"{bot}: {finding}" for finding in odd)
-    found = len(loaded.document.warnings) + len(odd)
-    utterances = loaded.document.utterances
-    out.print(
-        f"{bot}: {len(loaded.intents)} intents, {len(loaded.slots)} slots, {len(utterances)} examples; "
-        f"{f'{found} to look at' if found else 'nothing odd'}"
-    )
+    export_bot(parser_to_export(loaded, bot, tuned=tuned, progress=tell), out_folder, progress=tell)
+    size = sum(file.stat().st_size for file in out_folder.rglob("*") if file.is_file())
+    out.print(f'{out_folder}: {size / 1e6:.0f} MB; python {out_folder / "parse.py"} "your sentence"')
 
 
-def _print_parses(parser: Parser, texts: Sequence[str], as_json: bool) -> None:
-    from handful.cli.show import shown_parse
+def tell(step: str) -> None:
+    err.print(f"{step} …", style="dim")
 
-    for parsed in parser.parse_many(texts):
+
+def _threshold(text: str) -> Threshold:
+    if text in ("auto", "off"):
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise ConfigError(f"--threshold: found {text!r}, expected auto, off, or a number from 0 to 1")
+    return value
+
+
+def check(
+    bot: BotPath,
+    strict: Annotated[bool, typer.Option("--strict", help="What is odd counts as an error, too.")] = False,
+    format_name: FormatName = None,
+) -> None:
+    """Read a bot and tell everything that is wrong or odd about it."""
+    from handful.parser.check_file import check_file
+
+    checked = check_file(bot, format_name)
+    # All of them, however many: whoever checks wants to mend the file once.
+    for finding in checked.errors:
+        err.print(f"error: {finding}", style="red")
+    for finding in checked.oddities:
+        err.print(f"warning: {finding}", style="yellow")
+    loaded, odd = checked.bot, len(checked.oddities)
+    if loaded is not None and not checked.errors:
+        out.print(
+            f"{bot}: {len(loaded.intents)} intents, {len(loaded.slots)} slots, "
+            f"{len(loaded.document.utterances)} examples; {f'{odd} to look at' if odd else 'nothing odd'}"
+        )
+    else:
+        out.print(f"{bot}: {len(checked.errors)} errors{f', {odd} to look at' if odd else ''}")
+    if checked.errors or (strict and odd):
+        raise typer.Exit(1)
+
+
+def _print_parses(parser: Parser, texts: Sequence[str], as_json: bool, explain: bool = False) -> None:
+    from handful.cli.show import shown_explanation, shown_parse
+    from handful.parser.explain import Explanation
+
+    found = [parser.explain(text) for text in texts] if explain else parser.parse_many(texts)
+    for one in found:
         if as_json:
             plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-            sys.stdout.write(json.dumps(parsed.as_json(), ensure_ascii=plain) + "\n")
+            sys.stdout.write(json.dumps(one.as_json(), ensure_ascii=plain) + "\n")
         else:
-            out.print(shown_parse(parsed))
+            out.print(shown_explanation(one) if isinstance(one, Explanation) else shown_parse(one))
     sys.stdout.flush()
 
 

@@ -181,7 +181,7 @@ def _parts(what: str, data_dir: Path | None, format_name: str | None) -> Sequenc
 def _existing(what: str) -> Path:
     """A path that is there; a mistyped data set's name ends here too."""
     from handful.data.corpora import corpus_names
-    from handful.data.reading import suggestion
+    from handful.data.near_names import suggestion
 
     path = Path(what)
     if not path.exists():

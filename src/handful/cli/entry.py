@@ -9,7 +9,7 @@ import warnings
 
 import typer
 
-from handful.cli import bots, corpora, evaluate, research, train, tune
+from handful.cli import bots, corpora, evaluate, research, suggest, test_bot, train, tune
 from handful.cli.console import err, warn
 from handful.errors import ConfigError, HandfulError
 
@@ -28,6 +28,9 @@ app.command("demo")(bots.demo)
 app.command("parse")(bots.parse)
 app.command("check")(bots.check)
 app.command("tune")(tune.tune)
+app.command("test")(test_bot.test)
+app.command("suggest")(suggest.suggest)
+app.command("export")(bots.export)
 app.command("train")(train.train)
 app.command("sweep")(train.sweep)
 app.command("evaluate")(evaluate.evaluate)

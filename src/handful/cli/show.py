@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from rich.text import Text
 
-from handful.parser.parser import Parse
+from handful.parser.explain import Explanation, Neighbour
+from handful.parser.parse import Parse
 from handful.types import Utterance
 
 _COLOURS = (
@@ -49,15 +50,42 @@ def shown_parse(parse: Parse) -> Text:
     shown.append("\n  ")
     if parse.intent is None:
         return shown.append("no words, no intent", style="dim")
-    shown.append(parse.intent, style="bold").append(" ").append_text(_bar(parse.confidence))
-    if len(parse.ranking) > 1:
-        second = parse.ranking[1]
-        shown.append(f"   then {second.name} {second.confidence:.0%}", style="dim")
+    if parse.rejected:
+        shown.append(parse.intent, style="bold red")
+        shown.append(f"   in scope {parse.in_scope:.0%}; else {parse.ranking.names[0]}", style="dim")
+    else:
+        shown.append(parse.intent, style="bold").append(" ").append_text(_bar(parse.confidence))
+        if len(parse.ranking) > 1:
+            second = parse.ranking[1]
+            shown.append(f"   then {second.name} {second.confidence:.0%}", style="dim")
     for slot in parse.slots:
         name = _name(slot.label, slot.role)
         shown.append("\n    ").append(f"{name}", style=colour_of(name)).append(f" = {slot.value}")
         shown.append(f"  {slot.confidence:.0%}", style="dim")
     return shown
+
+
+def shown_explanation(why: Explanation) -> Text:
+    shown = shown_parse(why.parse)
+    _append_nearest(shown, "like", why.nearest)
+    for slot, neighbours in why.slots:
+        listed = ", ".join(f"“{n.words}” ({n.slot.key}, {n.similarity:.2f})" for n in neighbours)
+        shown.append(f"\n  {_name(slot.label, slot.role)} = {slot.value}: ", style="dim").append(f"like {listed}")
+    if why.runner_up is not None:
+        shown.append(f"\n  not {why.runner_up}", style="dim")
+        if why.log_odds is not None:
+            shown.append(f" (log-odds {why.log_odds:+.1f})", style="dim")
+        if why.words:
+            loudest = ", ".join(f"{weight.word} {weight.weight:+.1f}" for weight in why.words[:4])
+            shown.append(f"; words: {loudest}", style="dim")
+        _append_nearest(shown, "its nearest", why.runner_up_nearest[:1])
+    return shown
+
+
+def _append_nearest(shown: Text, what: str, neighbours: Iterable[Neighbour]) -> None:
+    for neighbour in neighbours:
+        shown.append(f"\n  {what} ", style="dim").append_text(marked_utterance(neighbour.utterance))
+        shown.append(f"  {neighbour.utterance.intent}, {neighbour.similarity:.2f}", style="dim")
 
 
 def _name(label: str, role: str | None) -> str:

@@ -28,7 +28,8 @@ def tune(
     format_name: FormatName = None,
 ) -> None:
     """Tune a bot on its own examples; kept only if cross-validation says that it parses better."""
-    from handful.parser.tuned import remove_tuning, tune_file, tuned_folder
+    from handful.parser.tuned import remove_tuning, tune_file
+    from handful.parser.tuning_record import tuned_folder
 
     folder = tuned_folder(bot)
     before = (folder / "tuning.json").exists()

@@ -13,7 +13,7 @@ from handful.data.formats import parallel, released, top
 from handful.data.formats.annotation import annotate
 from handful.data.formats.json_tree import read_json
 from handful.data.labels import first_of_several, with_intent_prefix
-from handful.data.reading import suggestion
+from handful.data.near_names import suggestion
 from handful.data.splits import PAPER_SPLITS, split_by_intent
 from handful.errors import ConfigError, Problem, ProblemLog
 from handful.types import Utterance

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from handful.data.document import Document
+from handful.data.document import Document, Reading
 from handful.data.formats import (
     conll,
     dialogflow,
@@ -27,6 +26,7 @@ from handful.data.formats import (
 from handful.data.formats.files import read_text
 from handful.data.formats.json_tree import read_json
 from handful.data.formats.tree import describe
+from handful.data.near_names import suggestion
 from handful.errors import ConfigError, DataError, Place, listed
 
 
@@ -37,10 +37,11 @@ class Format:
     read: Callable[[Path], Document]
     repair: Callable[[Path], Document] | None = None  # formats of tags: mends illegal ones and lists them
     write: Callable[[Document, Path], list[str]] | None = None
+    attempt: Callable[[Path], Reading] | None = None  # keeps what is whole in a broken file
 
 
 FORMATS = (
-    Format(rasa_yaml.NAME, "YAML with 'nlu:'", rasa_yaml.read, write=rasa_yaml.write),
+    Format(rasa_yaml.NAME, "YAML with 'nlu:' or 'include:'", rasa_yaml.read, None, rasa_yaml.write, rasa_yaml.attempt),
     Format(rasa_json.NAME, "JSON with 'rasa_nlu_data'", rasa_json.read),
     Format(snips_json.NAME, "JSON with 'intents' and their 'utterances'", snips_json.read),
     Format(snips_yaml.NAME, "YAML with 'type: intent'", snips_yaml.read),
@@ -80,12 +81,6 @@ def format_named(name: str) -> Format:
     raise ConfigError(f"there is no format '{name}'{suggestion(name, [known.name for known in FORMATS])}")
 
 
-def suggestion(name: str, known: list[str]) -> str:
-    """'; did you mean …?' or the list of what there is."""
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean '{close[0]}'?" if close else f"; there are {', '.join(known)}"
-
-
 def read_document(path: Path, format_name: str | None = None, *, repair: bool = False) -> Document:
     chosen = format_named(format_name) if format_name else detect(path)
     if not repair:
@@ -93,6 +88,17 @@ def read_document(path: Path, format_name: str | None = None, *, repair: bool = 
     if chosen.repair is None:
         raise ConfigError(f"--repair mends tags, and the format '{chosen.name}' of {path} has none")
     return chosen.repair(path)
+
+
+def attempt_document(path: Path, format_name: str | None = None) -> Reading:
+    """As much of a file as can be read, and its problems. A file of no known format is an error here, too."""
+    chosen = format_named(format_name) if format_name else detect(path)
+    if chosen.attempt is not None:
+        return chosen.attempt(path)
+    try:
+        return Reading(chosen.read(path))
+    except DataError as error:
+        return Reading(None, error.problems)
 
 
 def detect(path: Path) -> Format:
@@ -143,7 +149,7 @@ def _file_formats(path: Path) -> list[str]:
         if found:
             return found
     found = []
-    if re.search(r"(^|\{)[ \t]*['\"]?nlu['\"]?[ \t]*:", text, re.MULTILINE):
+    if re.search(r"(^|\{)[ \t]*['\"]?nlu['\"]?[ \t]*:|^(include|handful)[ \t]*:", text, re.MULTILINE):
         found.append(rasa_yaml.NAME)
     if re.search(r"^type\s*:\s*['\"]?(intent|entity)\b", text, re.MULTILINE):
         found.append(snips_yaml.NAME)

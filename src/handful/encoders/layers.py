@@ -38,6 +38,10 @@ class FrozenLayers:
         self._loaded = loaded
         self.name = name
 
+    @property
+    def model(self) -> nn.Module:
+        return self._loaded.model
+
     def compute(self, sentences: Sequence[Words]) -> list[Array]:
         windows = self._loaded.reader.windows(sentences)
         hidden = iter(last_hidden(self._loaded, windows))
@@ -68,12 +72,12 @@ class TrainedLayers(WordMaker):
         for part in layers.modules():
             if isinstance(part, nn.Dropout):
                 part.p = dropout
-        self._reader = reader
+        self.reader = reader
         self._layouts: OrderedDict[Words, Layout] = OrderedDict()
 
     @property
     def shared(self) -> tuple[object, ...]:
-        return self._reader, self._layouts
+        return self.reader, self._layouts
 
     def forward(self, sentences: Sequence[Words], features: Sequence[Array]) -> Tensor:
         """[P, d] a sentence -> [W, d]."""
@@ -135,7 +139,7 @@ class TrainedLayers(WordMaker):
         """Pieces of a sentence are the same every time, too."""
         new = [words for words in dict.fromkeys(sentences) if words not in self._layouts]
         if new:
-            self._layouts |= zip(new, layouts(self._reader.windows(new), len(new)), strict=True)
+            self._layouts |= zip(new, layouts(self.reader.windows(new), len(new)), strict=True)
         found = [self._layouts[words] for words in sentences]
         while len(self._layouts) > _KEPT_LAYOUTS:
             self._layouts.popitem(last=False)

@@ -12,15 +12,17 @@ if TYPE_CHECKING:
     from handful.learners.prototypes import PrototypeLearner
 
 
-def build_prototypes(*, remember: bool = False) -> PrototypeLearner:
-    """The learner that needs no training, on the default encoder. Torch is imported here, not before."""
+def build_prototypes(*, encoder: str | None = None, remember: bool = False) -> PrototypeLearner:
+    """The learner that needs no training, on the default encoder or on the one of this name or folder. Torch is
+    imported here, not before."""
     from handful.encoders.memory import RememberingEncoder
-    from handful.encoders.minilm import minilm_folder
+    from handful.encoders.minilm import NAME
     from handful.encoders.transformer import TransformerEncoder
+    from handful.encoders.weights import find_weights
     from handful.learners.prototypes import PrototypeLearner
 
-    encoder = TransformerEncoder(minilm_folder())
-    return PrototypeLearner(RememberingEncoder(encoder) if remember else encoder)
+    loaded = TransformerEncoder(find_weights(encoder or NAME))
+    return PrototypeLearner(RememberingEncoder(loaded) if remember else loaded)
 
 
 @overload

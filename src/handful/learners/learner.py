@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from pydantic import BaseModel
-
 from handful.types import Episode, Prediction, Utterance, Words
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
     from torch import Tensor, nn
 
 

@@ -32,6 +32,10 @@ class PrototypeLearner:
         self._encoder = encoder
         self.config = config or PrototypesConfig()
 
+    def sentence_vectors(self, sentences: Sequence[Words]) -> Floats:
+        """Of length one. [n, d]."""
+        return unit(np.stack([encoding.sentence for encoding in self._encoder.encode(sentences)]))
+
     def adapt(self, support: Sequence[Utterance]) -> AdaptedPrototypes:
         return AdaptedPrototypes(self._encoder, self.config, support)
 

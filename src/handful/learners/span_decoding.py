@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,14 +40,23 @@ class HeldOut:
 
 
 class AdaptedSpans:
-    def __init__(self, model: SpanModel, support: Sequence[Utterance], encodings: Encodings | None = None) -> None:
-        """`encodings` has what is known of examples already, and is given what is new."""
+    def __init__(
+        self,
+        model: SpanModel,
+        support: Sequence[Utterance],
+        *,
+        encodings: Encodings | None = None,
+        descriptions: Mapping[str, str] | None = None,
+    ) -> None:
+        """`encodings` has what is known of examples already, and is given what is new. `descriptions` are the bot's
+        own, beside the model's."""
         self._model = model
-        self._shown = shown = SpanSupport(support, model.config.descriptions)
-        names, self._measures = model.label_vectors(shown.intent_texts, shown.slot_texts), model.plain_measures()
+        self._shown = shown = SpanSupport(support, {**model.config.descriptions, **(descriptions or {})})
+        encodings = Encodings() if encodings is None else encodings
+        names, self._measures = encodings.names(model, shown.intent_texts, shown.slot_texts), model.plain_measures()
         self._numbers_a_word, self._numbers_a_span = 0, model.width
         sentences = [utterance.sentence for utterance in support]
-        self._examples = seen = model.see(sentences) if encodings is None else encodings.of(model, sentences)
+        self._examples = seen = encodings.of(model, sentences)
         parts = ((np.array(rows), self._views([seen[row] for row in rows])) for rows in self._batches(seen))
         with model.undisturbed():
             self._members = shown.members_in(parts, names)
@@ -94,6 +103,26 @@ class AdaptedSpans:
                 scores[rows], found = self._decoded(asked)
                 predictions |= zip(rows, found, strict=True)
         return HeldOut(tuple(numbers.tolist()), scores, tuple(predictions[row] for row in range(len(numbers))))
+
+    def nearest_spans(self, words: Words, spans: Sequence[Slot], count: int) -> list[list[tuple[int, Slot, float]]]:
+        """Of each span of a sentence the examples' slots that it is likest to, whatever their label: the number of the
+        utterance, its slot, and the cosine."""
+        views = self._views(self._model.see([words]))
+        members = self._members.spans
+        found: list[list[tuple[int, Slot, float]]] = []
+        for span in spans:
+            cosines = np.where(
+                members.named, -2.0, members.vectors @ views.spans[0, span.start, span.end - span.start - 1]
+            )
+            best = np.argsort(-cosines, kind="stable")[:count]
+            found.append(
+                [
+                    (*self._shown.span_of(members, int(place)), float(cosines[place]))
+                    for place in best
+                    if cosines[place] > -2
+                ]
+            )
+        return found
 
     def _batches(self, seen: Sequence[Seen]) -> Iterator[list[int]]:
         """Sentences of like lengths, as many as fit the memory that their spans may take, with their vectors or with

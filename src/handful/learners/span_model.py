@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -26,6 +26,7 @@ class DecodingSettings(Protocol):
     def descriptions(self) -> Mapping[str, str]: ...
 
 
+@runtime_checkable
 class SpanModel(Protocol):
     @property
     def config(self) -> DecodingSettings: ...
@@ -51,27 +52,43 @@ class SpanModel(Protocol):
 
 
 class Encodings:
-    """What a model sees of a bot's examples and labels, kept: a bot that grows is not encoded anew."""
+    """What a model sees of a bot's examples and of its labels, kept: a bot that grows is not encoded anew."""
 
-    def __init__(self, sentences: Mapping[Words, Seen] | None = None) -> None:
-        self._sentences = dict(sentences or {})
-
-    @property
-    def sentences(self) -> Mapping[Words, Seen]:
-        return self._sentences
+    def __init__(
+        self,
+        sentences: Mapping[Words, Seen] | None = None,
+        intents: Mapping[Words, Array] | None = None,
+        slots: Mapping[Words, tuple[Array, Array]] | None = None,
+        no_slot: Array | None = None,
+    ) -> None:
+        self.sentences = dict(sentences or {})
+        # Vectors of labels' texts, of length one: of an intent [d]; of a slot as words' type and as a span, [k] each.
+        self.intents = dict(intents or {})
+        self.slots = dict(slots or {})
+        self.no_slot = no_slot  # [k]
 
     def of(self, model: SpanModel, sentences: Sequence[Words]) -> list[Seen]:
-        new = [words for words in dict.fromkeys(sentences) if words not in self._sentences]
+        new = [words for words in dict.fromkeys(sentences) if words not in self.sentences]
         if new:
-            self._sentences |= zip(new, model.see(new), strict=True)
-        return [self._sentences[words] for words in sentences]
+            self.sentences |= zip(new, model.see(new), strict=True)
+        return [self.sentences[words] for words in sentences]
 
-    def keep_only(self, sentences: Iterable[Words]) -> None:
-        """Forgets what no example says any more."""
-        kept = set(sentences)
-        self._sentences = {words: seen for words, seen in self._sentences.items() if words in kept}
+    def names(self, model: SpanModel, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
+        new_intents = [text for text in dict.fromkeys(intents) if text not in self.intents]
+        new_slots = [text for text in dict.fromkeys(slots) if text not in self.slots]
+        if new_intents or new_slots or self.no_slot is None:
+            found = model.label_vectors(new_intents, new_slots)
+            self.intents |= zip(new_intents, found.intents, strict=True)
+            self.slots |= zip(new_slots, zip(found.types[:-1], found.spans, strict=True), strict=True)
+            self.no_slot = found.types[-1]
+        types = [*(self.slots[text][0] for text in slots), self.no_slot]
+        spans = [self.slots[text][1] for text in slots]
+        empty = np.zeros((0, len(types[-1])), dtype=np.float32)
+        return Names(
+            np.stack([self.intents[text] for text in intents]), np.stack(types), np.stack(spans) if spans else empty
+        )
 
-
-def unit(vectors: Array) -> Array:
-    """Rows of length one, for those who compare sentences themselves. [n, d]."""
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    def only(self, sentences: Iterable[Words]) -> Encodings:
+        """Without what no example says any more."""
+        kept = {words: self.sentences[words] for words in sentences if words in self.sentences}
+        return Encodings(kept, self.intents, self.slots, self.no_slot)

@@ -13,7 +13,7 @@ from handful.data.labels import humanised
 from handful.learners.support import SupportLabels
 from handful.model.spans import Members, Numbers, library, members_of
 from handful.model.views import Names, Views
-from handful.types import Utterance, Words
+from handful.types import Slot, Utterance, Words
 from handful.words import split_words
 
 _LONGEST = 8  # words of a span, at least; where the support shows a longer one, as many as that
@@ -62,6 +62,14 @@ class SpanSupport:
             [slot for slot in own if shown[intent, slot] == 1]
             for intent, own in zip(intents, self.own_slots, strict=True)
         ]
+
+    def span_of(self, spans: Members, member: int) -> tuple[int, Slot]:
+        """Which utterance's which span a member is: those of one utterance and slot stand in the sentence's order."""
+        owner, slot = int(spans.owners[member]), int(spans.classes[member])
+        earlier = np.flatnonzero((spans.owners[:member] == owner) & (spans.classes[:member] == slot))
+        own = self._spans[:, (self._spans[0] == owner) & (self._spans[3] == slot)]
+        _, start, size, _ = own[:, len(earlier)].tolist()
+        return owner, self.labels.named(Slot(self.labels.slots[slot], start, start + size + 1))
 
     def members(self, views: Views, names: Names) -> SupportMembers:
         """The support's examples in its own views, which may have more sentences after it."""

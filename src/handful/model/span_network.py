@@ -62,17 +62,17 @@ class SpanNetwork(nn.Module):
         self.temperatures = nn.Parameter(torch.tensor(_TEMPERATURES).log())
         self.name_weights = nn.Parameter(torch.tensor(_NAME_WEIGHTS).log())
         self.width = width
-        self.frozen, self._kept, self._without = frozen, kept, frozenset(without)
+        self.frozen, self._kept, self.without = frozen, kept, frozenset(without)
 
     def forward(self, sentences: Sequence[Words]) -> tuple[Tensor, Tensor]:
         words, means = self.words.with_sentences(sentences, self.features(sentences))
         rows = self.views(self.dropout(words))
         kept = torch.ones(rows.shape[1])
-        if "borders" in self._without:
+        if "borders" in self.without:
             kept[-BORDERS:] = 0
-        if "neighbours" in self._without:
+        if "neighbours" in self.without:
             kept[4 * self.width : VIEWS * self.width] = 0
-        return (rows * kept if self._without else rows), means
+        return (rows * kept if self.without else rows), means
 
     def names(self, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
         """Names read frozen features alone: they are the same before and after tuning, and cost next to nothing."""
@@ -88,11 +88,11 @@ class SpanNetwork(nn.Module):
 
     def measures(self) -> Measures:
         scales, temperatures, weights = (logs.exp() for logs in (self.scales, self.temperatures, self.name_weights))
-        if "nearest" in self._without:
+        if "nearest" in self.without:
             temperatures = torch.full_like(temperatures, _MEAN)
-        if "names" in self._without:
+        if "names" in self.without:
             weights = torch.full_like(weights, _NOTHING)
-        compared = torch.tensor([1.0, "types" not in self._without, "spans" not in self._without])
+        compared = torch.tensor([1.0, "types" not in self.without, "spans" not in self.without])
         return Measures(*(Measure(*row) for row in torch.stack([scales * compared, temperatures, weights], dim=1)))
 
     def features(self, sentences: Sequence[Words]) -> list[Array]:

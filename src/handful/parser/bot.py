@@ -8,8 +8,10 @@ from functools import cached_property
 from importlib import resources
 from pathlib import Path
 
+from handful.data.bot_settings import BotSettings
 from handful.data.document import Document
-from handful.data.reading import read_document
+from handful.data.labels import humanised
+from handful.types import Slot
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,32 @@ class Bot:
     @property
     def slots(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(slot.key for u in self.document.utterances for slot in u.slots))
+
+    @property
+    def settings(self) -> BotSettings:
+        return self.document.settings
+
+    @cached_property
+    def slot_kinds(self) -> tuple[Slot, ...]:
+        """One slot for each label and role, as a learner tells them apart; its words and value mean nothing."""
+        slots = (slot for utterance in self.document.utterances for slot in utterance.slots)
+        return tuple({slot.key: Slot(slot.label, 0, 1, role=slot.role) for slot in slots}.values())
+
+    @cached_property
+    def descriptions(self) -> Mapping[str, str]:
+        """What labels mean, by intent or by slot with its role, as learners want it.
+
+        A slot that is described once and has several roles is described so for each, with the role behind it: two
+        roles of the same description could not be told apart by it.
+        """
+        written = self.document.descriptions
+        of_roles = {
+            kind.key: f"{written[kind.label]} {humanised(kind.role)}"
+            for kind in self.slot_kinds
+            if kind.role is not None and kind.label in written
+        }
+        known = {*self.intents, *self.slots}
+        return of_roles | {label: text for label, text in written.items() if label in known}
 
     def canonical_value(self, key: str, words: str) -> str:
         """What a slot's words mean, if an annotation of that slot or a synonym says so; else the words themselves."""
@@ -46,6 +74,8 @@ class Bot:
 
 
 def load_bot(path: Path, format_name: str | None = None) -> Bot:
+    from handful.data.reading import read_document  # a dozen formats; an exported bot needs none of them
+
     return Bot(path.stem, read_document(path, format_name))
 
 

@@ -2,86 +2,106 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
+from handful.data.document import Document
 from handful.errors import listed
 from handful.parser.bot import Bot
+from handful.parser.check_slots import annotated_and_plain, turned_brackets, two_values
+from handful.parser.check_tables import checks_of_tables
+from handful.parser.confused import Told, confused_intents
+from handful.parser.finding import Finding, in_order, lines_of, quoted
 
 
-def findings(bot: Bot) -> list[str]:
-    return [
-        *_few_intents(bot),
-        *_one_example(bot),
-        *_said_twice(bot),
-        *_alike_but_for_case("intents", bot.intents),
-        *_alike_but_for_case("slots", bot.slots),
-        *_two_values(bot),
-        *_turned_brackets(bot),
-        *_not_used_yet(bot),
+def findings(bot: Bot, predictions: Sequence[Told] | None = None, *, complete: bool = True) -> list[Finding]:
+    """Everything odd, by file and line.
+
+    `predictions` are what the model says of each example when that is left out. `complete=False`: the bot's file is
+    broken, and this is what could be read of it; what may be odd only for what is missing is not told then.
+    """
+    document = bot.document
+    found = [
+        *_said_twice(document),
+        *_alike_but_for_case(document),
+        *annotated_and_plain(document),
+        *two_values(document),
+        *turned_brackets(document),
     ]
+    if complete:
+        found += [*_few_intents(bot), *_one_example(document), *checks_of_tables(bot)]
+    if predictions is not None:
+        found += confused_intents(document.utterances, predictions, document.places)
+    return in_order(found)
 
 
-def _few_intents(bot: Bot) -> Iterator[str]:
+def _few_intents(bot: Bot) -> Iterator[Finding]:
     if len(bot.intents) == 1:
-        yield f"there is one intent, '{bot.intents[0]}': every sentence will be given it"
+        yield Finding(
+            bot.document.place_of(0),
+            f"there is one intent, '{bot.intents[0]}': every sentence will be given it",
+            "write a second one",
+        )
 
 
-def _one_example(bot: Bot) -> Iterator[str]:
-    counts = Counter(utterance.intent for utterance in bot.document.utterances)
-    lonely = [intent for intent, count in counts.items() if count == 1]
-    if lonely:
-        yield f"one example only: {listed(lonely)}; five or more make an intent reliable"
+def _one_example(document: Document) -> Iterator[Finding]:
+    examples: defaultdict[str, list[int]] = defaultdict(list)
+    for index, utterance in enumerate(document.utterances):
+        examples[utterance.intent].append(index)
+    for intent, indices in examples.items():
+        if len(indices) == 1:
+            yield Finding(
+                document.place_of(indices[0]),
+                f"the intent '{intent}' has one example only",
+                "five or more make it reliable",
+            )
 
 
-def _said_twice(bot: Bot) -> Iterator[str]:
-    said: defaultdict[str, list[tuple[str, object]]] = defaultdict(list)
-    for utterance in bot.document.utterances:
-        said[" ".join(utterance.sentence).lower()].append((utterance.intent, utterance.slots))
-    for text, uses in said.items():
-        intents = list(dict.fromkeys(intent for intent, _ in uses))
+def _said_twice(document: Document) -> Iterator[Finding]:
+    said: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+    for index, utterance in enumerate(document.utterances):
+        said[tuple(word.lower() for word in utterance.sentence)].append(index)
+    for indices in said.values():
+        uses = [document.utterances[index] for index in indices]
+        intents = list(dict.fromkeys(use.intent for use in uses))
         if len(intents) > 1:
-            yield f"the same text under {listed(intents)}: “{text}”"
-        elif len(set(uses)) > 1:
-            yield f"the same text with different slots in '{intents[0]}': “{text}”"
+            told = f"the same text under {listed(intents)}"
+            hint = "keep it where it belongs"
+        elif len({use.slots for use in uses}) > 1:
+            told = f"the same text with different slots in '{intents[0]}'"
+            hint = "annotate it one way"
         elif len(uses) > 1:
-            yield f"{len(uses)} times the same example in '{intents[0]}': “{text}”"
+            told = f"{len(uses)} times the same example in '{intents[0]}'"
+            hint = "one is enough"
+        else:
+            continue
+        *before, place = [document.place_of(index) for index in indices]
+        others = lines_of(before, place)
+        yield Finding(place, f"{told}: {quoted(uses[-1].text)}{f' (see {others})' if others else ''}", hint)
 
 
-def _alike_but_for_case(what: str, names: tuple[str, ...]) -> Iterator[str]:
-    spellings: defaultdict[str, list[str]] = defaultdict(list)
-    for name in names:
-        spellings[name.casefold()].append(name)
-    for alike in spellings.values():
-        if len(alike) > 1:
-            yield f"{what} that differ only by case: {listed(alike)}"
+def _alike_but_for_case(document: Document) -> Iterator[Finding]:
+    slots = [(index, slot) for index, utterance in enumerate(document.utterances) for slot in utterance.slots]
+    yield from _spellings(
+        "intents", document, ((utterance.intent, index) for index, utterance in enumerate(document.utterances))
+    )
+    yield from _spellings("slots", document, ((slot.label, index) for index, slot in slots))
+    by_label: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+    for index, slot in slots:
+        if slot.role is not None:
+            by_label[slot.label].append((slot.role, index))
+    for label, roles in by_label.items():
+        yield from _spellings(f"roles of the slot '{label}'", document, roles)
 
 
-def _two_values(bot: Bot) -> Iterator[str]:
-    values: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for utterance in bot.document.utterances:
-        for slot in utterance.slots:
-            if slot.value is not None:
-                values[slot.key, utterance.slot_text(slot).lower()].add(slot.value)
-    for (key, words), found in values.items():
-        if len(found) > 1:
-            yield f"“{words}” in the slot '{key}' has several values: {listed(sorted(found))}; the last one is used"
-
-
-def _turned_brackets(bot: Bot) -> Iterator[str]:
-    """Rasa has [words](slot), Snips [slot:entity](words): a bot that mixes them reads well and parses badly."""
-    for utterance in bot.document.utterances:
-        for slot in utterance.slots:
-            words = utterance.slot_text(slot)
-            if re.fullmatch(r"\w+:[\w/]*[A-Za-z_][\w/]*", words):
-                yield f"the slot '{slot.label}' on the words “{words}”: are the brackets the other way round?"
-
-
-def _not_used_yet(bot: Bot) -> Iterator[str]:
-    for what, section in (
-        ("lookup tables", bot.document.lookups),
-        ("regular expressions", bot.document.regexes),
-    ):
-        if section:
-            yield f"{what} are read and kept, but do not help to find slots yet: {listed(section)}"
+def _spellings(what: str, document: Document, names: Iterable[tuple[str, int]]) -> Iterator[Finding]:
+    """`names` come with the example in which they stand."""
+    spelt: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for name, index in names:
+        spelt[name.casefold()].setdefault(name, index)
+    for spellings in spelt.values():
+        if len(spellings) > 1:
+            *before, place = [document.place_of(index) for index in spellings.values()]
+            others = lines_of(before, place)
+            told = f"{what} that differ only by case: {listed(spellings)}{f' (see {others})' if others else ''}"
+            yield Finding(place, told, "spell them alike, or they are learnt apart")

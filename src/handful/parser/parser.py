@@ -1,120 +1,269 @@
-"""Text in, intent and slots out, over the characters that the user wrote."""
+"""Text in, intent and slots out; a bot that grows while it is used.
+
+parser = Parser.load("bot.yml")
+parser.parse("a flight to Lisbon")
+parser.add("fly me to [Oslo](city)", intent="book_flight")
+parser.save("bot.yml")
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from handful.learners.learner import Learner
+import numpy as np
+
+from handful.data.bot_settings import Runtime, Threshold
+from handful.errors import ConfigError
+from handful.learners.span_model import Encodings
+from handful.model.prototypes import Floats
 from handful.parser.bot import Bot, load_bot
-from handful.training.shipped import ReadyName, ready_learner
-from handful.types import Prediction, Ranking, Word
+from handful.parser.calibration import calibrated
+from handful.parser.changes import with_added, without_removed
+from handful.parser.explain import Explanation, Neighbour, SpanNeighbour, explain
+from handful.parser.matching import Matcher, matched_slots
+from handful.parser.models import Model, Progress, model_for
+from handful.parser.parse import FALLBACK, FilledSlot, Parse
+from handful.parser.ready import EXPORTED, Ready, read_exported, read_ready, ready_folder, write_ready
+from handful.parser.understanding import Understanding
+from handful.types import Prediction, Ranking, Slot, Utterance, Word
 from handful.words import split_words
 
 if TYPE_CHECKING:
-    from handful.parser.tuned import Tuning
+    from handful.learners.learner import Learner
+    from handful.learners.span_model import SpanModel
+    from handful.parser.tuning_record import Tuning
+    from handful.training.shipped import ReadyName
 
-
-@dataclass(frozen=True, slots=True)
-class FilledSlot:
-    label: str
-    value: str  # the words as written, or what a synonym says they mean
-    start: int  # characters of the text
-    end: int
-    confidence: float
-    role: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Parse:
-    """A parsed sentence. A text without words has no intent."""
-
-    text: str
-    words: tuple[Word, ...]
-    ranking: Ranking
-    slots: tuple[FilledSlot, ...]
-
-    @property
-    def intent(self) -> str | None:
-        return self.ranking[0].name if self.ranking else None
-
-    @property
-    def confidence(self) -> float:
-        return self.ranking[0].confidence if self.ranking else 0.0
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "text": self.text,
-            "intent": {"name": self.intent, "confidence": round(self.confidence, 4)},
-            "slots": [
-                {
-                    "label": slot.label,
-                    **({"role": slot.role} if slot.role is not None else {}),
-                    "value": slot.value,
-                    "start": slot.start,
-                    "end": slot.end,
-                    "confidence": round(slot.confidence, 4),
-                }
-                for slot in self.slots
-            ],
-            "intent_ranking": [
-                {"name": ranked.name, "confidence": round(ranked.confidence, 4)} for ranked in self.ranking
-            ],
-        }
+__all__ = ["FALLBACK", "FilledSlot", "Parse", "Parser"]
 
 
 class Parser:
-    def __init__(self, bot: Bot, learner: Learner, *, tuning: Tuning | None = None) -> None:
-        self.bot = bot
+    def __init__(
+        self,
+        bot: Bot,
+        learner: Learner | SpanModel,
+        *,
+        tuning: Tuning | None = None,
+        identity: str = "",
+        ready: Ready | None = None,
+    ) -> None:
+        """`identity` names the model; `ready` is what was kept of the bot with that model."""
         self.tuning = tuning  # what the learner was tuned with, where it was
-        self._adapted = learner.adapt(bot.document.utterances)
+        self.threshold: Threshold = bot.settings.threshold
+        self._learner, self._identity = learner, identity
+        same = ready is not None and ready.is_of(bot)
+        self._use(bot, ready.encodings if ready else Encodings(), ready if same else None)
 
     @classmethod
     def load(
-        cls, path: str | Path, *, learner: ReadyName = "joint_spans", tuned: bool = True, format: str | None = None
+        cls,
+        path: str | Path,
+        *,
+        learner: ReadyName = "joint_spans",
+        runtime: Runtime | None = None,
+        tuned: bool = True,
+        format: str | None = None,
     ) -> Self:
-        """A parser from a bot file, in any format that handful reads.
+        """A parser from a bot file in any format that handful reads, or from the folder of an exported bot.
 
-        Where the bot was tuned (`handful tune`), that version of it; `tuned=False` is the untuned one.
+        Where the bot was tuned (`handful tune`), that version of it; `tuned=False` is the untuned one. `runtime` is
+        "int8" (ONNX Runtime, the default) or "torch".
         """
         # The bot first: a typo in the file is told before an encoder is loaded.
-        return cls.of(load_bot(Path(path), format), Path(path), learner=learner, tuned=tuned)
+        path = Path(path)
+        if (path / EXPORTED).is_file():
+            return cls.exported(path)
+        return cls.of(load_bot(path, format), path, learner=learner, runtime=runtime, tuned=tuned)
 
     @classmethod
-    def of(cls, bot: Bot, path: Path, *, learner: ReadyName = "joint_spans", tuned: bool = True) -> Self:
-        """A parser of a bot that was read from `path`."""
-        ready = ready_learner(learner)
-        if tuned and learner == "joint_spans":
-            from handful.parser.tuned import tuned_version
+    def of(
+        cls,
+        bot: Bot,
+        path: Path | None = None,
+        *,
+        learner: ReadyName = "joint_spans",
+        runtime: Runtime | None = None,
+        tuned: bool = True,
+        progress: Progress | None = None,
+    ) -> Self:
+        """A parser of a bot that was read from `path`. What takes long is told to `progress`."""
+        model = model_for(bot.settings, path, learner=learner, runtime=runtime, tuned=tuned, progress=progress)
+        ready = None if path is None else read_ready(ready_folder(path), model.identity)
+        return cls.with_model(bot, model, ready)
 
-            found = tuned_version(path, ready)
-            if found is not None:
-                return cls(bot, found.learner, tuning=found.tuning)
-        return cls(bot, ready)
+    @classmethod
+    def exported(cls, folder: Path, *, threads: int | None = None) -> Self:
+        """A parser from a folder that `handful export` made: needs onnxruntime, tokenizers and numpy, and no more."""
+        bot, model, ready = read_exported(folder, threads)
+        return cls.with_model(bot, model, ready)
+
+    @classmethod
+    def with_model(cls, bot: Bot, model: Model, ready: Ready | None = None) -> Self:
+        return cls(bot, model.learner, tuning=model.tuning, identity=model.identity, ready=ready)
+
+    # -- parsing ---------------------------------------------------------------------------------------------------
+
+    def parse(self, text: str) -> Parse:
+        return self.parse_many([text])[0]
+
+    def parse_many(self, texts: Sequence[str]) -> list[Parse]:
+        bot, understanding, matcher = self._state  # read once: another thread may add an example meanwhile
+        split = [split_words(text) for text in texts]
+        spoken = [(text, words) for text, words in zip(texts, split, strict=True) if words]
+        hints = [matched_slots(matcher, text, words) for text, words in spoken] if matcher else None
+        found = understanding.predict([tuple(word.text for word in words) for _, words in spoken], hints)
+        predictions = iter(found)
+        return [
+            self._parse(text, words, next(predictions), bot, understanding)
+            if words
+            else Parse(text, (), Ranking((), ()), ())
+            for text, words in zip(texts, split, strict=True)
+        ]
+
+    def _parse(
+        self, text: str, words: tuple[Word, ...], prediction: Prediction, bot: Bot, understanding: Understanding
+    ) -> Parse:
+        in_scope, rejected = 1.0, False
+        if (confidence := understanding.confidence) is not None:
+            in_scope = confidence.rejection.in_scope_probability(prediction)
+            rejected = confidence.rejection.rejects(prediction, self.threshold)
+            prediction = calibrated(prediction, confidence.calibration)
+        slots = []
+        for slot, sure in zip(prediction.slots, prediction.slot_confidences, strict=True):
+            start, end = words[slot.start].start, words[slot.end - 1].end
+            value = bot.canonical_value(slot.key, text[start:end])
+            slots.append(FilledSlot(slot.label, value, start, end, sure, slot.role))
+        return Parse(text, words, prediction.ranking, tuple(slots), in_scope, rejected)
+
+    # -- why -------------------------------------------------------------------------------------------------------
+
+    def explain(self, text: str, count: int = 3) -> Explanation:
+        """The nearest examples, the slots' nearest neighbours, and what tells the intent from the runner-up."""
+        return explain(self, text, count)
+
+    def nearest(
+        self, texts: Sequence[str], count: int = 3, *, intent: str | None = None
+    ) -> list[tuple[Neighbour, ...]]:
+        """Of each text the examples that it is likest to, of one intent or of all."""
+        understanding = self._state[1]
+        examples = understanding.utterances
+        open_rows = np.array(
+            [row for row, u in enumerate(examples) if intent is None or u.intent == intent], dtype=np.intp
+        )
+        spoken = [tuple(word.text for word in split_words(text)) for text in texts]
+        asked = [words for words in spoken if words]
+        if not asked or not len(open_rows):
+            return [() for _ in texts]
+        cosines = understanding.sentence_vectors(asked) @ understanding.example_vectors[open_rows].T
+        order = np.argsort(-cosines, axis=1, kind="stable")[:, :count]
+        found = iter(
+            tuple(Neighbour(examples[open_rows[place]], float(row[place])) for place in places)
+            for row, places in zip(cosines, order, strict=True)
+        )
+        return [next(found) if words else () for words in spoken]
+
+    def nearest_spans(self, parse: Parse, count: int = 3) -> list[tuple[SpanNeighbour, ...]]:
+        """Of each slot of a parse the slots of examples that its words are likest to."""
+        understanding = self._state[1]
+        starts = {word.start: place for place, word in enumerate(parse.words)}
+        ends = {word.end: place + 1 for place, word in enumerate(parse.words)}
+        spans = [Slot(slot.label, starts[slot.start], ends[slot.end], role=slot.role) for slot in parse.slots]
+        found = understanding.nearest_spans(tuple(word.text for word in parse.words), spans, count)
+        return [
+            tuple(SpanNeighbour(understanding.utterances[number], slot, sure) for number, slot, sure in own)
+            for own in found
+        ]
+
+    def sentence_vectors(self, texts: Sequence[str]) -> Floats:
+        """Of length one; the texts must have words. [n, d]."""
+        return self._state[1].sentence_vectors([tuple(word.text for word in split_words(text)) for text in texts])
+
+    def leave_one_out(self) -> list[Prediction | None]:
+        """What is said of each example by a bot without it; None where it is the only one of its intent, or where the
+        learner cannot be asked that."""
+        understanding = self._state[1]
+        held = understanding.held_out
+        if held is None:
+            return [None] * len(understanding.utterances)
+        known = dict(zip(held.numbers, held.predictions, strict=True))
+        return [known.get(number) for number in range(len(understanding.utterances))]
+
+    # -- changing --------------------------------------------------------------------------------------------------
+
+    @property
+    def bot(self) -> Bot:
+        return self._state[0]
+
+    @property
+    def identity(self) -> str:
+        """Names the model: the same identity, the same numbers."""
+        return self._identity
+
+    @property
+    def learner(self) -> Learner | SpanModel:
+        return self._learner
+
+    def add(self, *examples: Utterance | str, intent: str | None = None) -> None:
+        """Examples, as values or as marked text with the intent they are of: `"fly to [Oslo](city)"`. Only what is new
+        is encoded, and nothing is trained."""
+        bot, understanding, _ = self._state
+        self._use(with_added(bot, examples, intent), understanding.encodings)
+
+    def remove(self, *, intent: str | None = None, slot: str | None = None, text: str | None = None) -> int:
+        """All examples of an intent, all annotations of a slot, or the examples with just this text (of the intent,
+        where one is given). Returns how many examples are gone or changed."""
+        bot, understanding, _ = self._state
+        changed, count = without_removed(bot, intent, slot, text)
+        self._use(changed, understanding.encodings)
+        return count
+
+    def with_examples(self, utterances: Iterable[Utterance]) -> Self:
+        """Another parser with the same model and settings, and these examples; what is known is not encoded again."""
+        bot, understanding, _ = self._state
+        document = replace(bot.document, utterances=tuple(utterances), example_metadata={}, places=())
+        other = type(self)(
+            replace(bot, document=document),
+            self._learner,
+            tuning=self.tuning,
+            identity=self._identity,
+            ready=Ready(understanding.encodings),
+        )
+        other.threshold = self.threshold
+        return other
+
+    def save(self, path: str | Path) -> list[str]:
+        """Writes the bot as Rasa-style YAML, and beside it what the model sees of its examples, so that the next start
+        encodes nothing. Returns what the format cannot hold. Comments and includes of a file it was read from are not
+        kept."""
+        from handful.data.formats import rasa_yaml
+
+        path = Path(path)
+        if path.suffix.lower() not in {".yml", ".yaml"}:
+            raise ConfigError(
+                f"{path}: found the ending '{path.suffix}', expected .yml or .yaml: a bot is saved as YAML"
+            )
+        bot, understanding, _ = self._state
+        lost = rasa_yaml.write(bot.document, path)
+        if understanding.confidence is not None:
+            write_ready(ready_folder(path), self.ready, self._identity)
+        return lost
+
+    @property
+    def ready(self) -> Ready:
+        """What need not be computed again."""
+        bot, understanding, _ = self._state
+        sentences = [utterance.sentence for utterance in understanding.utterances]
+        return Ready.of(bot, understanding.encodings.only(sentences), understanding.confidence)
 
     @property
     def tuning_is_stale(self) -> bool:
         """Have the bot's examples changed since it was tuned? They are all used; tuning again would use them better."""
         return self.tuning is not None and self.tuning.is_stale(self.bot.document.utterances)
 
-    def parse(self, text: str) -> Parse:
-        return self.parse_many([text])[0]
-
-    def parse_many(self, texts: Sequence[str]) -> list[Parse]:
-        split = [split_words(text) for text in texts]
-        spoken = [words for words in split if words]
-        predictions = iter(self._adapted.predict([tuple(word.text for word in words) for words in spoken]))
-        return [
-            self._parse(text, words, next(predictions)) if words else Parse(text, (), Ranking((), ()), ())
-            for text, words in zip(texts, split, strict=True)
-        ]
-
-    def _parse(self, text: str, words: tuple[Word, ...], prediction: Prediction) -> Parse:
-        slots = []
-        for slot, confidence in zip(prediction.slots, prediction.slot_confidences, strict=True):
-            start, end = words[slot.start].start, words[slot.end - 1].end
-            value = self.bot.canonical_value(slot.key, text[start:end])
-            slots.append(FilledSlot(slot.label, value, start, end, confidence, slot.role))
-        return Parse(text, words, prediction.ranking, tuple(slots))
+    def _use(self, bot: Bot, encodings: Encodings, known: Ready | None = None) -> None:
+        confidence = None if known is None else known.confidence
+        understanding = Understanding(self._learner, bot.document.utterances, bot.descriptions, encodings, confidence)
+        self._state = (bot, understanding, Matcher.of(bot))

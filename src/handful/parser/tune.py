@@ -6,7 +6,6 @@ share. The same bot and seed give the same outcome; a budget of seconds that run
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections import defaultdict
 from collections.abc import Generator, Sequence
@@ -170,9 +169,3 @@ def _outcome(utterance: Utterance, prediction: Prediction) -> Outcome:
     right = utterance.intent == prediction.intent
     whole = right and set(slots_of(gold)) == set(slots_of(prediction.tags))
     return Outcome(1, int(right), int(whole), span_counts(gold, prediction.tags))
-
-
-def example_digest(utterance: Utterance) -> str:
-    """A short name of an example's exact content."""
-    row = [utterance.intent, *utterance.sentence, *utterance_tags(utterance)]
-    return hashlib.sha256("\x1f".join(row).encode()).hexdigest()[:16]

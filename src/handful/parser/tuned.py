@@ -10,25 +10,27 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-import warnings
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from handful.data.formats.files import write_text
-from handful.errors import CheckpointError, HandfulError
+from handful.errors import CheckpointError, ConfigError, HandfulError
 from handful.learners.joint_spans import JointSpansLearner
-from handful.learners.learner import Learner
 from handful.parser.bot import load_bot
-from handful.parser.tune import STEPS, Outcome, TuningProgress, TuningReport, example_digest, tune
+from handful.parser.tune import STEPS, TuningProgress, TuningReport, tune
+from handful.parser.tuning_record import (
+    FORMAT,
+    MEND_TUNING,
+    TUNING,
+    Scores,
+    Tuning,
+    example_digest,
+    tuned_folder,
+)
 from handful.training.checkpoint import (
     load_weights,
-    read_about,
-    read_record,
     read_tensors,
     remove_unnamed,
     trained_weights,
@@ -37,61 +39,6 @@ from handful.training.checkpoint import (
 from handful.training.shipped import shipped_folder
 from handful.training.start import load_learner
 from handful.types import Utterance
-
-_FORMAT = 1
-_ABOUT = "tuning.json"
-
-
-class Scores(BaseModel):
-    """Of the held-out examples, over all folds."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    examples: int
-    intent_accuracy: float
-    slot_f1: float
-    joint_accuracy: float
-
-    @classmethod
-    def of(cls, outcome: Outcome) -> Scores:
-        return cls(
-            examples=outcome.examples,
-            intent_accuracy=round(outcome.intent_accuracy, 4),
-            slot_f1=round(outcome.slot_f1, 4),
-            joint_accuracy=round(outcome.right_parses / outcome.examples, 4),
-        )
-
-
-class Tuning(BaseModel):
-    """tuning.json."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    format: int = Field(ge=1)
-    checkpoint: str  # the sha256 of the weights that were tuned
-    steps: int
-    seed: int
-    folds: int
-    before: Scores
-    after: Scores
-    seconds: float
-    examples: tuple[str, ...]  # sums, in order
-    weights: str
-    weights_sha256: str
-
-    def is_stale(self, examples: Sequence[Utterance]) -> bool:
-        """Have examples come, gone or changed since?"""
-        return sorted(self.examples) != sorted(map(example_digest, examples))
-
-    def newer(self, examples: Sequence[Utterance]) -> int:
-        """How many of these examples the tuning has not seen."""
-        return len({example_digest(utterance) for utterance in examples} - set(self.examples))
-
-
-def tuned_folder(bot: Path) -> Path:
-    """The whole name and more: `b.yml` and `b.json` are two bots."""
-    named = bot if bot.name not in {"", ".."} else bot.resolve()
-    return named.with_name(f"{named.name}.tuned")
 
 
 def tune_file(
@@ -107,12 +54,16 @@ def tune_file(
 
     Yields progress, returns the report; `learners.tuning.returned` runs it to the end.
     """
-    examples = load_bot(path, format).document.utterances
+    bot = load_bot(path, format)
+    examples = bot.document.utterances
     folder = tuned_folder(path)
     _refuse_unwritable(folder)
     # Frozen features are kept: every step sees the same examples.
-    learner, about = load_learner(shipped_folder())
-    assert isinstance(learner, JointSpansLearner)
+    learner, about = load_learner(
+        bot.settings.checkpoint or shipped_folder(), changes={"descriptions": dict(bot.descriptions)}
+    )
+    if not isinstance(learner, JointSpansLearner):
+        raise ConfigError(f"{bot.settings.checkpoint}: found a model of {learner.config.name}, expected joint_spans")
     settings = {"steps": steps, "folds": folds, "seed": seed}
     report = yield from tune(learner, examples, seconds=seconds, **settings)
     if report.learner is not None:
@@ -124,9 +75,9 @@ def tune_file(
 
 def remove_tuning(folder: Path) -> bool:
     """Removes what is ours, readable or not, and the folder if nothing else is in it. Was there anything?"""
-    found = (folder / _ABOUT).exists()
-    for file in [folder / _ABOUT, *folder.glob("*.safetensors")]:
-        if file.name == _ABOUT or re.fullmatch(r"[0-9a-f]{16}", file.stem):
+    found = (folder / TUNING).exists()
+    for file in [folder / TUNING, *folder.glob("*.safetensors")]:
+        if file.name == TUNING or re.fullmatch(r"[0-9a-f]{16}", file.stem):
             file.unlink(missing_ok=True)
     with suppress(OSError):  # something else is in it, or it was never there
         folder.rmdir()
@@ -155,7 +106,7 @@ def save_tuning(
     halves = {name: weight.half() for name, weight in trained_weights(report.learner.network).items()}
     weights, total = write_tensors(folder, halves)
     tuning = Tuning(
-        format=_FORMAT,
+        format=FORMAT,
         checkpoint=checkpoint,
         **settings,
         before=Scores.of(report.before),
@@ -165,54 +116,17 @@ def save_tuning(
         weights=weights.name,
         weights_sha256=total,
     )
-    write_text(folder / _ABOUT, json.dumps(tuning.model_dump(mode="json"), indent=1) + "\n")
+    write_text(folder / TUNING, json.dumps(tuning.model_dump(mode="json"), indent=1) + "\n")
     remove_unnamed(folder, [weights])
     return tuning
 
 
-def read_tuning(folder: Path) -> Tuning | None:
-    """None where the bot was never tuned."""
-    try:
-        return read_record(folder / _ABOUT, Tuning, _FORMAT)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class TunedVersion:
-    learner: JointSpansLearner
-    tuning: Tuning
-
-
-def tuned_version(bot: Path, learner: Learner) -> TunedVersion | None:
-    """The bot's tuned version of the learner that comes with handful, where there is one that stands on it."""
-    folder = tuned_folder(bot)
-    try:
-        return _tuned_version(folder, learner)
-    except CheckpointError as error:
-        raise CheckpointError(
-            f"{error}; `--no-tuned` (in Python tuned=False) parses without the tuned version, `handful tune` makes it "
-            "anew, `handful tune --undo` removes it"
-        ) from error
-
-
-def _tuned_version(folder: Path, learner: Learner) -> TunedVersion | None:
-    tuning = read_tuning(folder)
-    if tuning is None or not isinstance(learner, JointSpansLearner):
-        return None
-    if tuning.checkpoint != read_about(shipped_folder()).weights_sha256:
-        warnings.warn(
-            f"{folder}: was made with another version of handful's checkpoint and is not used: `handful tune` makes it "
-            "anew",
-            stacklevel=4,
-        )
-        return None
-    return TunedVersion(_load_tuned(folder, tuning, learner), tuning)
-
-
-def _load_tuned(folder: Path, tuning: Tuning, learner: JointSpansLearner) -> JointSpansLearner:
-    """A copy of the learner with the tuned weights."""
+def load_tuned(bot: Path, tuning: Tuning, learner: JointSpansLearner) -> JointSpansLearner:
+    """A copy of the learner with the bot's tuned weights."""
     copy = learner.twin()
-    file = folder / Path(tuning.weights).name  # never a path out of the folder
-    load_weights(copy.network, read_tensors(file, tuning.weights_sha256), file)
+    file = tuned_folder(bot) / Path(tuning.weights).name  # never a path out of the folder
+    try:
+        load_weights(copy.network, read_tensors(file, tuning.weights_sha256), file)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}{MEND_TUNING}") from error
     return copy

@@ -12,12 +12,12 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import torch
 import transformers
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
@@ -26,11 +26,11 @@ from handful.data.formats.files import write_text
 from handful.encoders.digests import sha256_of
 from handful.errors import CheckpointError, listed
 from handful.training.config import RunConfig
+from handful.training.records import read_record
 from handful.training.scoring import METRICS
 
 FORMAT = 1
 ABOUT = "checkpoint.json"
-_Record = TypeVar("_Record", bound=BaseModel)
 
 
 class About(BaseModel):
@@ -155,27 +155,6 @@ def read_checkpoint(folder: Path) -> tuple[About, dict[str, Tensor]]:
             if newer == about:
                 raise
             about = newer
-
-
-def read_record(file: Path, kind: type[_Record], newest: int) -> _Record:
-    """A JSON file of ours; a file that is not there is the caller's to explain."""
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise
-    except (OSError, ValueError, RecursionError) as error:
-        raise CheckpointError(f"{file}: cannot be read: {error}") from error
-    found = content.get("format") if isinstance(content, dict) else None
-    if isinstance(found, int) and found > newest:
-        raise CheckpointError(
-            f"{file}: format {found} is newer than {newest}, the newest that this version reads; upgrade"
-        )
-    try:
-        return kind.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise CheckpointError(f"{file}: {place}: {first['msg'].lower()}; the file is damaged or not ours") from None
 
 
 def load_checkpoint_weights(

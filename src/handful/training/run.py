@@ -25,7 +25,6 @@ from handful.data.formats.files import write_text
 from handful.errors import CheckpointError, ConfigError
 from handful.training.checkpoint import (
     load_weights,
-    read_record,
     read_tensors,
     remove_half_written,
     remove_unnamed,
@@ -34,6 +33,7 @@ from handful.training.checkpoint import (
 )
 from handful.training.config import RunConfig
 from handful.training.events import Event, as_record
+from handful.training.records import read_record
 
 try:
     import fcntl

@@ -10,7 +10,7 @@ import torch
 from pydantic import ValidationError
 
 from handful.data.corpora import Corpus, load_corpus
-from handful.data.reading import suggestion
+from handful.data.near_names import suggestion
 from handful.encoders.choose import TransformerConfig
 from handful.errors import CheckpointError, ConfigError, listed
 from handful.learners.choose import build_trained

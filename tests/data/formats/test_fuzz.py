@@ -14,7 +14,8 @@ from handful.data.reading import format_named, read_document
 from handful.errors import DataError, Problem
 
 GOOD = {
-    "rasa-yaml": "version: '3.1'\nnlu:\n- intent: fly\n  examples: |\n    - to [New York](city) at [9](time)\n"
+    "rasa-yaml": "version: '3.1'\nhandful: 1\ndescriptions:\n  fly: to travel\nsettings:\n  threshold: 0.5\n"
+    "  checkpoint: here\nnlu:\n- intent: fly\n  examples: |\n    - to [New York](city) at [9](time)\n"
     '    - from [Rome]{"entity": "city", "role": "from"}\n- regex: zip\n  examples: |\n    - \\d{5}\n',
     "rasa-json": json.dumps(
         {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from handful.data.bio import illegal_positions, mended, slots_of, split_tag, tags_of
+from handful.data.bot_settings import BotSettings
 from handful.data.document import Document
 from handful.errors import Place, Problem, ProblemLog
 from handful.types import Utterance
@@ -58,6 +59,8 @@ def not_written(document: Document, *, text: bool) -> list[str]:
         "regular expressions": document.regexes,
         "the entity types of slots": document.slot_entities,
         "metadata": document.intent_metadata or document.example_metadata,
+        "descriptions": document.descriptions,
+        "settings": document.settings != BotSettings(),
         "values of slots": any(slot.value is not None for slot in slots),
         "roles of slots": any(slot.role is not None for slot in slots),
         "groups of slots": any(slot.group is not None for slot in slots),

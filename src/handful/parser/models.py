@@ -1,0 +1,117 @@
+"""Which model a bot is parsed with. Torch is imported only where it is asked for, or to make what is missing.
+
+The default runs on ONNX Runtime in int8: the checkpoint's graph is made once, on first use, and kept in the cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from handful.data.bot_settings import BotSettings, Runtime
+from handful.errors import CheckpointError, ConfigError
+from handful.places import cache_dir
+from handful.training.shipped import ReadyName, checkpoint_sums, shipped_folder
+
+if TYPE_CHECKING:
+    from handful.learners.joint_spans import JointSpansLearner
+    from handful.learners.learner import Learner
+    from handful.learners.span_model import SpanModel
+    from handful.parser.tuning_record import Tuning
+
+DEFAULT_RUNTIME: Runtime = "int8"
+Progress = Callable[[str], None]
+_EXPORT = 1  # to be raised when the same weights come to give another graph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    learner: Learner | SpanModel
+    identity: str  # the same identity, the same numbers
+    tuning: Tuning | None = None
+
+
+def model_for(
+    settings: BotSettings,
+    path: Path | None,
+    *,
+    learner: ReadyName = "joint_spans",
+    runtime: Runtime | None = None,
+    tuned: bool = True,
+    progress: Progress | None = None,
+) -> Model:
+    """By the bot's own settings; what is given here goes before them. `path` is the bot's file, where it has one."""
+    if settings.encoder is not None and settings.checkpoint is not None:
+        raise ConfigError("settings: found both encoder and checkpoint: a checkpoint brings its encoder with it")
+    if learner == "prototypes" or settings.encoder is not None:
+        return _prototypes(settings)
+    checkpoint = settings.checkpoint or shipped_folder()
+    sums = checkpoint_sums(checkpoint)
+    tuning = None
+    if tuned and path is not None and _tuning_file(path).exists():
+        from handful.parser.tuning_record import usable_tuning
+
+        tuning = usable_tuning(path, sums.weights)
+    weights = sums.weights if tuning is None else tuning.weights_sha256
+    chosen = runtime or settings.runtime or DEFAULT_RUNTIME
+    if chosen == "torch":
+        return Model(_torch_learner(checkpoint, path, tuning), f"torch {weights}", tuning)
+
+    from handful.runtime.folder import load_exported
+
+    folder = runtime_folder(weights, sums.encoder)
+    if not folder.exists():
+        _export(lambda: _torch_learner(checkpoint, path, tuning), folder, weights, progress)
+    exported, about = load_exported(folder)
+    return Model(exported, about.identity, tuning)
+
+
+def runtime_folder(weights: str, encoder: str, precision: Literal["int8", "float32"] = "int8") -> Path:
+    """Where the graph of these weights is kept."""
+    named = hashlib.sha256(f"{_EXPORT} {precision} {weights} {encoder}".encode()).hexdigest()
+    return cache_dir() / "runtime" / named[:16]
+
+
+def _tuning_file(path: Path) -> Path:
+    named = path if path.name not in {"", ".."} else path.resolve()
+    return named.with_name(f"{named.name}.tuned") / "tuning.json"
+
+
+def _prototypes(settings: BotSettings) -> Model:
+    from handful.learners.choose import build_prototypes
+
+    encoder = None if settings.encoder is None else str(settings.encoder)
+    return Model(build_prototypes(encoder=encoder, remember=True), f"prototypes {encoder}")
+
+
+def _torch_learner(checkpoint: Path, path: Path | None, tuning: Tuning | None) -> JointSpansLearner:
+    from handful.learners.joint_spans import JointSpansLearner
+    from handful.training.start import load_learner
+
+    learner, _ = load_learner(checkpoint, keep_features=False)
+    if not isinstance(learner, JointSpansLearner):
+        raise ConfigError(f"{checkpoint}: found a model of {learner.config.name}, expected one of joint_spans")
+    if tuning is None or path is None:
+        return learner
+    from handful.parser.tuned import load_tuned
+
+    return load_tuned(path, tuning, learner)
+
+
+def _export(load: Callable[[], JointSpansLearner], folder: Path, weights: str, progress: Progress | None) -> None:
+    tell = progress or (lambda _: None)
+    tell("first use of this model: loading it")
+    learner = load()
+    from handful.runtime.export import export_model
+
+    try:
+        for step in export_model(learner, folder, weights=weights, precision="int8"):
+            tell(f"first use of this model: {step}")
+    except OSError as error:
+        raise CheckpointError(
+            f"{folder}: cannot be written: {error.strerror or error}; HANDFUL_CACHE names another place, and "
+            "`--runtime torch` (in Python runtime='torch') needs none"
+        ) from error

@@ -1,0 +1,158 @@
+"""What a model has seen of a bot, kept in a folder beside its file (`bot.yml.ready/`) or inside an exported bot.
+
+ready.json says what the numbers are of, an npz file has them. It is all made again from the bot where it does not fit:
+another model, or a file that is damaged, which is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from handful.encoders.digests import sha256_of
+from handful.errors import CheckpointError, HandfulError
+from handful.learners.span_model import Encodings
+from handful.parser.bot import Bot
+from handful.parser.bot_json import bot_from_json
+from handful.parser.calibration import Calibration
+from handful.parser.models import Model
+from handful.parser.rejection import Rejection
+from handful.parser.understanding import Confidence
+from handful.runtime.folder import load_exported, read_arrays
+
+if TYPE_CHECKING:
+    from handful.encoders.encoding import Array
+
+FORMAT = 1
+ABOUT, EXPORTED = "ready.json", "bot.json"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ready:
+    encodings: Encodings
+    confidence: Confidence | None = None
+    examples: str = ""  # a sum of all that the confidence was set by
+
+    @classmethod
+    def of(cls, bot: Bot, encodings: Encodings, confidence: Confidence | None) -> Ready:
+        return cls(encodings, confidence, content_sum(bot))
+
+    def is_of(self, bot: Bot) -> bool:
+        return self.confidence is not None and self.examples == content_sum(bot)
+
+
+def content_sum(bot: Bot) -> str:
+    """Of the examples in their order, and of what labels mean."""
+    rows = [[u.intent, *u.sentence, *(f"{s.key} {s.start} {s.end}" for s in u.slots)] for u in bot.document.utterances]
+    content = json.dumps([rows, sorted(bot.descriptions.items())])
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def ready_folder(bot: Path) -> Path:
+    named = bot if bot.name not in {"", ".."} else bot.resolve()
+    return named.with_name(f"{named.name}.ready")
+
+
+def write_ready(folder: Path, ready: Ready, model: str) -> None:
+    """Whole or not at all: ready.json names its arrays, and takes the place of the one before in one step."""
+    known, confidence = ready.encodings, ready.confidence
+    assert confidence is not None
+    sentences, intents, slots = list(known.sentences), list(known.intents), list(known.slots)
+    arrays = {
+        "rows": _rows([known.sentences[words][0] for words in sentences]),
+        "means": _rows([known.sentences[words][1][None] for words in sentences]),
+        "intents": _rows([known.intents[text][None] for text in intents]),
+        "types": _rows([known.slots[text][0][None] for text in slots]),
+        "spans": _rows([known.slots[text][1][None] for text in slots]),
+        "no_slot": np.asarray(known.no_slot),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = folder / f".{os.getpid()}.partial.npz"
+        np.savez(temporary, allow_pickle=False, **arrays)
+        total = sha256_of(temporary)
+        file = temporary.replace(folder / f"{total[:16]}.npz")
+        about = {
+            "format": FORMAT,
+            "model": model,
+            "arrays": file.name,
+            "arrays_sha256": total,
+            "examples": ready.examples,
+            "calibration": confidence.calibration.to_dict(),
+            "rejection": confidence.rejection.to_dict(),
+            "sentences": sentences,
+            "intents": intents,
+            "slots": slots,
+        }
+        _write_json(folder / ABOUT, about)
+    except OSError as error:
+        raise HandfulError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    for old in folder.glob("*.npz"):
+        if old.name != file.name:
+            with suppress(OSError):
+                old.unlink()
+
+
+def read_ready(folder: Path, model: str) -> Ready | None:
+    """None where nothing is kept for this model."""
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        if about["format"] != FORMAT or about["model"] != model:
+            return None
+        return _ready(folder, about)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, CheckpointError) as error:
+        told = f"{type(error).__name__}: {error}" if isinstance(error, (KeyError, TypeError)) else str(error)
+        warnings.warn(f"{folder}: is not used, and can be removed: {told}", stacklevel=3)
+        return None
+
+
+def read_exported(folder: Path, threads: int | None) -> tuple[Bot, Model, Ready]:
+    """An exported bot: its JSON, its model, and what is ready of it. All three must be there and belong together."""
+    bot = bot_from_json(folder / EXPORTED)
+    exported, about = load_exported(folder / "model", threads=threads)
+    ready = read_ready(folder / "ready", about.identity)
+    if ready is None or not ready.is_of(bot):
+        raise CheckpointError(f"{folder}: its parts do not belong together: export the bot again")
+    return bot, Model(exported, about.identity), ready
+
+
+def _ready(folder: Path, about: Mapping[str, Any]) -> Ready:
+    file = folder / Path(about["arrays"]).name  # never a path out of the folder
+    if sha256_of(file) != about["arrays_sha256"]:
+        raise CheckpointError(f"{file.name} is damaged or was replaced")
+    arrays = read_arrays(file)
+    sentences, intents, slots = ([tuple(words) for words in about[part]] for part in ("sentences", "intents", "slots"))
+    ends = np.cumsum([len(words) for words in sentences])
+    seen = {
+        words: (arrays["rows"][end - len(words) : end], mean)
+        for words, end, mean in zip(sentences, ends.tolist(), arrays["means"], strict=True)
+    }
+    encodings = Encodings(
+        seen,
+        dict(zip(intents, arrays["intents"], strict=True)),
+        dict(zip(slots, zip(arrays["types"], arrays["spans"], strict=True), strict=True)),
+        arrays["no_slot"],
+    )
+    confidence = Confidence(Calibration.from_dict(about["calibration"]), Rejection.from_dict(about["rejection"]))
+    return Ready(encodings, confidence, about["examples"])
+
+
+def _rows(parts: Sequence[Array]) -> Array:
+    return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.float32)
+
+
+def _write_json(file: Path, content: Mapping[str, Any]) -> None:
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    temporary.replace(file)

@@ -1,0 +1,92 @@
+"""A model that has adapted to a bot's examples, and what its confidences mean for that bot.
+
+It never changes: a bot that gains an example gets another, and whoever is parsing meanwhile goes on with the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from handful.learners.span_decoding import AdaptedSpans, HeldOut
+from handful.learners.span_model import Encodings, SpanModel
+from handful.model.prototypes import Floats
+from handful.parser.calibration import Calibration, fit_calibration
+from handful.parser.rejection import Rejection, fit_rejection
+from handful.types import Prediction, Slot, Utterance, Words
+
+if TYPE_CHECKING:
+    from handful.learners.learner import Learner
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """Set by leave-one-out over the bot's own examples."""
+
+    calibration: Calibration
+    rejection: Rejection
+
+
+class Understanding:
+    def __init__(
+        self,
+        learner: Learner | SpanModel,
+        utterances: Sequence[Utterance],
+        descriptions: Mapping[str, str],
+        encodings: Encodings | None = None,
+        confidence: Confidence | None = None,
+    ) -> None:
+        """`confidence`, where it is known from before."""
+        self.learner, self.utterances = learner, tuple(utterances)
+        self.encodings = encodings or Encodings()
+        if isinstance(learner, SpanModel):
+            self._adapted = AdaptedSpans(learner, utterances, encodings=self.encodings, descriptions=descriptions)
+            self._spans = self._adapted
+        else:
+            self._adapted, self._spans = learner.adapt(utterances), None
+        if confidence is not None:
+            self.confidence = confidence
+
+    def predict(self, sentences: Sequence[Words], hints: Sequence[Sequence[Slot]] | None) -> list[Prediction]:
+        """`hints` are for models of spans; others have no use for them."""
+        if self._spans is not None:
+            return self._spans.predict(sentences, hints=hints)
+        return self._adapted.predict(sentences)
+
+    @cached_property
+    def held_out(self) -> HeldOut | None:
+        """The examples, each told by the others; None where the learner cannot do that."""
+        return None if self._spans is None else self._spans.held_out()
+
+    @cached_property
+    def confidence(self) -> Confidence | None:
+        """None: the learner's own confidences are all there is, and nothing is rejected."""
+        held = self.held_out
+        if held is None:
+            return None
+        intents = sorted({utterance.intent for utterance in self.utterances})
+        return Confidence(
+            fit_calibration(self.utterances, held, intents), fit_rejection(self.utterances, held, intents)
+        )
+
+    @cached_property
+    def example_vectors(self) -> Floats:
+        return self.sentence_vectors([utterance.sentence for utterance in self.utterances])
+
+    def sentence_vectors(self, sentences: Sequence[Words]) -> Floats:
+        """Of length one. [n, d]."""
+        if not isinstance(self.learner, SpanModel):
+            return self.learner.sentence_vectors(sentences)  # pyright: ignore[reportAttributeAccessIssue]
+        known = self.encodings.sentences
+        fresh = iter(self.learner.see([words for words in sentences if words not in known]))
+        seen = [known[words] if words in known else next(fresh) for words in sentences]
+        vectors = np.stack([mean for _, mean in seen]).astype(np.float64)
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+    def nearest_spans(self, words: Words, spans: Sequence[Slot], count: int) -> list[list[tuple[int, Slot, float]]]:
+        """Of each span the slots of examples that are likest: the example's number, its slot, and the cosine."""
+        return [[] for _ in spans] if self._spans is None else self._spans.nearest_spans(words, spans, count)

@@ -1,0 +1,1 @@
+"""How well a bot parses what it has not seen: asked, counted, and put on a page."""

@@ -1,0 +1,86 @@
+"""A model's folder for parsing without torch: model.json, model.onnx, tokenizer.json and heads.npz.
+
+Nothing in it can run: JSON is data, ONNX is a graph of known operators, and arrays are read with pickles refused.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from handful.encoders.digests import sha256_once
+from handful.encoders.encoding import Array
+from handful.encoders.pieces import PieceReader, SpecialPieces
+from handful.errors import CheckpointError
+from handful.runtime.graph import GraphEncoder
+from handful.runtime.spans import ExportedSpans, Heads, SpanSettings
+
+FORMAT = 1
+ABOUT, GRAPH, TOKENIZER, HEADS = "model.json", "model.onnx", "tokenizer.json", "heads.npz"
+Precision = Literal["int8", "float32"]
+
+
+@dataclass(frozen=True, slots=True)
+class AboutModel:
+    """model.json."""
+
+    format: int
+    precision: Precision
+    weights: str  # the sha256 of the trained weights that were exported
+    encoder: str  # the frozen part, by its sums
+    width: int
+    special: SpecialPieces
+    room: int  # pieces that the encoder reads at once, [CLS] and [SEP] not counted
+    evidence: float
+    slot_repeats: str
+    sums: dict[str, str]  # of the other files
+
+    @property
+    def identity(self) -> str:
+        """The same identity, the same numbers: encodings that are kept are named by it."""
+        return f"{FORMAT} {self.precision} {self.weights} {self.sums[GRAPH]}"
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+
+def read_about_model(folder: Path) -> AboutModel:
+    file = folder / ABOUT
+    try:
+        content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if content["format"] > FORMAT:
+            raise CheckpointError(f"{file}: format {content['format']} is newer than {FORMAT}: upgrade handful")
+        return AboutModel(**{**content, "special": SpecialPieces(**content["special"])})
+    except FileNotFoundError:
+        raise CheckpointError(f"{folder}: found no {ABOUT}, expected the folder of an exported model") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(f"{file}: cannot be read: {error}; the file is damaged or not ours") from None
+
+
+def load_exported(folder: Path, *, threads: int | None = None) -> tuple[ExportedSpans, AboutModel]:
+    about = read_about_model(folder)
+    for name in (GRAPH, TOKENIZER, HEADS):
+        if sha256_once(folder / name) != about.sums.get(name):
+            raise CheckpointError(
+                f"{folder / name}: the sha256 is not the one that {ABOUT} notes: the file is damaged or was replaced; "
+                "export the model again"
+            )
+    reader = PieceReader(Tokenizer.from_file(str(folder / TOKENIZER)), about.special, about.room)
+    settings = SpanSettings(about.evidence, about.slot_repeats)
+    return ExportedSpans(
+        GraphEncoder(folder / GRAPH, reader, threads), Heads(read_arrays(folder / HEADS)), settings
+    ), about
+
+
+def read_arrays(file: Path) -> dict[str, Array]:
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise CheckpointError(f"{file}: cannot be read: {error}") from error

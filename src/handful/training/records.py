@@ -1,0 +1,34 @@
+"""JSON files of ours, read with their faults told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from handful.errors import CheckpointError
+
+_Record = TypeVar("_Record", bound=BaseModel)
+
+
+def read_record(file: Path, kind: type[_Record], newest: int) -> _Record:
+    """A JSON file of ours; a file that is not there is the caller's to explain."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        raise CheckpointError(f"{file}: cannot be read: {error}") from error
+    found = content.get("format") if isinstance(content, dict) else None
+    if isinstance(found, int) and found > newest:
+        raise CheckpointError(
+            f"{file}: format {found} is newer than {newest}, the newest that this version reads; upgrade"
+        )
+    try:
+        return kind.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise CheckpointError(f"{file}: {place}: {first['msg'].lower()}; the file is damaged or not ours") from None
