@@ -18,16 +18,9 @@ from tokenizers import Tokenizer
 class BareEncoder:
     """Text to hidden states, with the tokenizer and the graph of an exported model."""
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        if threads is not None:
-            options.intra_op_num_threads = threads
+    def __init__(self, folder: Path, session: onnxruntime.InferenceSession) -> None:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._tokenizer.no_padding()
-        self._session = onnxruntime.InferenceSession(
-            str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-        )
+        self._session = session
 
     def forward(self, text: str) -> np.ndarray:
         ids = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
@@ -36,5 +29,12 @@ class BareEncoder:
         return np.asarray(self._session.run(None, feeds)[-1])
 
 
+def new_session(folder: Path) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # no word about what it cannot know of a container's processors
+    return onnxruntime.InferenceSession(str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"])
+
+
 if __name__ == "__main__":
-    print(BareEncoder(Path(sys.argv[1])).forward(sys.argv[2]).shape)
+    model = Path(sys.argv[1])
+    print(BareEncoder(model, new_session(model)).forward(sys.argv[2]).shape)

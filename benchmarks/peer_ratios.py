@@ -6,7 +6,6 @@ Both sides of a ratio are timed in turn in one run, so that both see the same ma
 from __future__ import annotations
 
 import json
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,11 @@ from typing import Any
 from peer_systems import Handful, exported_folder
 from peer_tables import percentile
 from peer_worker import as_utterance, hold_to
+
+from handful.data.document import Document
+from handful.data.formats import rasa_yaml
+from handful.parser.parser import Parser
+from handful.types import Utterance
 
 HERE = Path(__file__).parent
 RATIO_BOTS = (("fb_multilingual_en", 10), ("clinc150", 10))
@@ -35,14 +39,14 @@ print(parse.intent, "torch" in sys.modules)
 def measured_ratio(
     bot: Sequence[Mapping[str, Any]], texts: Sequence[str], threads: int, environment: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """The two records of a bot."""
+    """The two records of a bot, from a process that is held to its cores, and whose own processes are, too."""
     with tempfile.TemporaryDirectory() as folder:
         job, found = Path(folder) / "job.json", Path(folder) / "found.json"
         job.write_text(json.dumps({"bot": bot, "texts": texts}), encoding="utf-8")
         command = [sys.executable, __file__, str(job), str(found), str(threads)]
         subprocess.run(command, check=True, env=dict(environment), stdout=sys.stderr)
-        yield ratio_record("parse", **json.loads(found.read_text(encoding="utf-8")))
-        yield ratio_record("first_parse", **first_parses(bot, texts[0], Path(folder), environment))
+        for ratio_of, seconds in json.loads(found.read_text(encoding="utf-8")).items():
+            yield ratio_record(ratio_of, **seconds)
 
 
 def ratio_record(ratio_of: str, own: Sequence[float], bare: Sequence[float], **more: Any) -> dict[str, Any]:
@@ -70,57 +74,56 @@ def in_turn(first: Callable[[Any], Any], second: Callable[[Any], Any], given: Se
     return took
 
 
-def parses(job: Mapping[str, Any], threads: int) -> dict[str, Any]:
+def parses(bot: Sequence[Utterance], texts: Sequence[str]) -> dict[str, Any]:
     from bare_encoder import BareEncoder
 
-    adapted = Handful("int8").adapt([as_utterance(row) for row in job["bot"]])
-    bare = BareEncoder(exported_folder(), threads)
-    for text in job["texts"][:20]:  # the first sentences wait for what later ones find ready
+    system = Handful("int8")
+    adapted = system.adapt(bot)
+    # The same session for both: threads of two would wait for work on the same cores.
+    bare = BareEncoder(exported_folder(), system.session())
+    for text in texts[:20]:  # the first sentences wait for what later ones find ready
         adapted.answers([text.upper()])
         bare.forward(text.upper())
-    own, against = in_turn(lambda text: adapted.answers([text]), bare.forward, job["texts"])
+    own, against = in_turn(lambda text: adapted.answers([text]), bare.forward, texts)
     return {"own": own, "bare": against}
 
 
-def first_parses(
-    bot: Sequence[Mapping[str, Any]], text: str, folder: Path, environment: Mapping[str, str]
-) -> dict[str, Any]:
-    """Whole lives of processes: a bot's file is loaded and one sentence parsed, against the bare encoder's start."""
-    from handful.data.document import Document
-    from handful.data.reading import format_named
-
+def first_parses(bot: Sequence[Utterance], text: str, folder: Path) -> dict[str, Any]:
+    """Whole lives of processes: a saved bot is loaded and one sentence parsed, against the bare encoder's start."""
     file = folder / "bot.yml"
-    written = format_named("rasa_yaml").write
-    assert written is not None
-    written(Document(tuple(as_utterance(row) for row in bot)), file)
+    rasa_yaml.write(Document(tuple(bot)), file)
     said: list[str] = []
 
-    def run(command: Sequence[str]) -> str:
-        found = subprocess.run(command, check=True, env=dict(environment), capture_output=True, text=True)
+    def run(*command: object) -> str:
+        found = subprocess.run([sys.executable, *map(str, command)], check=True, stdout=subprocess.PIPE, text=True)
         return found.stdout.strip()
 
     def parse(_: object) -> None:
-        said.append(run([sys.executable, "-c", FIRST_PARSE, str(file), text]))
+        said.append(run("-c", FIRST_PARSE, file, text))
 
     def start(_: object) -> None:
-        run([sys.executable, str(HERE / "bare_encoder.py"), str(exported_folder()), text])
+        run(HERE / "bare_encoder.py", exported_folder(), text)
 
+    started = time.perf_counter()
+    parse(None)  # of a file that was only written: its examples are encoded first
+    unsaved = time.perf_counter() - started
+    Parser.load(file).save(file)
     own, bare = in_turn(parse, start, range(STARTS + 1))
-    # The very first of both finds files that no process has read before; what a first run keeps, the others find.
     return {
-        "own": own[1:],
+        "own": own[1:],  # the first finds files that no process has read before
         "bare": bare[1:],
+        "unsaved_milliseconds": round(1000 * unsaved, 1),
         "torch_imported": any(line.endswith("True") for line in said),
-        "very_first_milliseconds": round(1000 * own[0], 1),
     }
 
 
 def main() -> None:
     job, found, threads = sys.argv[1:]
     hold_to(int(threads))
-    content = parses(json.loads(Path(job).read_text(encoding="utf-8")), int(threads))
-    print(f"a parse: {1000 * statistics.median(content['own']):.2f} ms", file=sys.stderr)
-    Path(found).write_text(json.dumps(content), encoding="utf-8")
+    content = json.loads(Path(job).read_text(encoding="utf-8"))
+    bot, texts = [as_utterance(row) for row in content["bot"]], content["texts"]
+    seconds = {"parse": parses(bot, texts), "first_parse": first_parses(bot, texts[0], Path(job).parent)}
+    Path(found).write_text(json.dumps(seconds), encoding="utf-8")
 
 
 if __name__ == "__main__":

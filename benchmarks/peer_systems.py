@@ -6,19 +6,16 @@ until a system is built; what a record says of its settings is known without bui
 
 from __future__ import annotations
 
-import copy
 import json
-import resource
 import subprocess
-import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Protocol, assert_never
+from typing import Any, Literal, assert_never
 
 import bot_systems
+from peer_answers import Adapted, PeerSystem, Span, TextAnswers, clocked, own_peak_megabytes
+from peer_setfit import SETFIT, SETFIT_HEAD, SETFIT_ITERATIONS, SETFIT_SEED, SetFitIntents
 
 from handful.data.bio import slots_of
 from handful.types import Utterance
@@ -37,54 +34,8 @@ SYSTEMS: dict[SystemName, str] = {
 Runtime = Literal["int8", "torch"]
 
 TFIDF = {"ngram_range": [1, 2], "sublinear_tf": True}
-# SetFit's own defaults (one epoch, batches of 16 pairs, learning rate 2e-5, a logistic regression on top), but for two
-# settings. Pairs: by default it takes every pair of examples there is, which for 150 intents are hours; with
-# `num_iterations` each example is in so many pairs of the same and of another intent. Head: vectors of length one need
-# less regularisation than scikit-learn's C = 1. Both were chosen on other data: see `SetFitIntents`.
-SETFIT = {"num_iterations": 20, "num_epochs": 1, "body_learning_rate": 2e-5, "batch_size": 16, "head": {"C": 10.0}}
-SETFIT_SEED = 0
 
 NLPJS = Path(__file__).parent / "nlpjs"
-
-Span = tuple[str, int, int]  # a slot's label and the characters that it covers
-
-
-@dataclass(frozen=True, slots=True)
-class TextAnswers:
-    """What a system says of texts; one that knows of intents alone, or of slots alone, leaves the other out."""
-
-    intents: Sequence[str] | None
-    spans: Sequence[frozenset[Span]] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Adapted:
-    """A system that knows a bot: it answers many texts at once, or one by one against the clock."""
-
-    answers: Callable[[Sequence[str]], TextAnswers]
-    seconds_one_by_one: Callable[[Sequence[str]], list[float]]
-
-
-class PeerSystem(Protocol):
-    def adapt(self, support: Sequence[Utterance]) -> Adapted: ...
-
-    def peak_megabytes(self) -> float: ...
-
-
-def clocked(answers: Callable[[Sequence[str]], TextAnswers]) -> Adapted:
-    def seconds_one_by_one(texts: Sequence[str]) -> list[float]:
-        found = []
-        for text in texts:
-            started = time.perf_counter()
-            answers([text])
-            found.append(time.perf_counter() - started)
-        return found
-
-    return Adapted(answers, seconds_one_by_one)
-
-
-def own_peak_megabytes() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # Linux counts in kilobytes
 
 
 class Handful:
@@ -113,6 +64,10 @@ class Handful:
 
         return clocked(answers)
 
+    def session(self) -> Any:
+        """Of the graph, to be run bare. handful offers no such thing, so this reaches inside."""
+        return self._model.learner._encoder._session  # pyright: ignore[reportAttributeAccessIssue]
+
     def peak_megabytes(self) -> float:
         return own_peak_megabytes()
 
@@ -124,54 +79,6 @@ def exported_folder() -> Path:
 
     sums = checkpoint_sums(shipped_folder())
     return runtime_folder(sums.weights, sums.encoder)
-
-
-class SetFitIntents:
-    """SetFit on the same MiniLM, with the pooling (mean) and the unit length that its folder names.
-
-    Its first figures here were suspiciously low, below logistic regression on the same vectors.
-    """
-
-    def __init__(self) -> None:
-        from sentence_transformers import SentenceTransformer
-
-        from handful.encoders.minilm import minilm_folder
-
-        self._body = SentenceTransformer(str(minilm_folder()), device="cpu")
-
-    def adapt(self, support: Sequence[Utterance]) -> Adapted:
-        from datasets import Dataset  # pyright: ignore[reportMissingImports]
-        from setfit import SetFitModel, Trainer, TrainingArguments  # pyright: ignore[reportMissingImports]
-        from sklearn.linear_model import LogisticRegression
-        from transformers import PrinterCallback
-
-        intents = sorted({utterance.intent for utterance in support})
-        head = LogisticRegression(max_iter=bot_systems.LOGISTIC["max_iter"], **SETFIT["head"])
-        # Training changes the body: a copy in memory is quicker than loading it anew.
-        model = SetFitModel(model_body=copy.deepcopy(self._body), model_head=head, labels=intents)
-        with tempfile.TemporaryDirectory() as folder:
-            settings = TrainingArguments(
-                output_dir=folder,
-                report_to="none",
-                save_strategy="no",
-                logging_strategy="no",
-                show_progress_bar=False,
-                seed=SETFIT_SEED,
-                **{key: value for key, value in SETFIT.items() if key != "head"},
-            )
-            examples = {
-                "text": [utterance.text for utterance in support],
-                "label": [intents.index(utterance.intent) for utterance in support],
-            }
-            trainer = Trainer(model=model, args=settings, train_dataset=Dataset.from_dict(examples))
-            trainer.st_trainer.remove_callback(PrinterCallback)
-            trainer.train()
-        return clocked(
-            lambda texts: TextAnswers([str(i) for i in model.predict(list(texts), show_progress_bar=False)], None)
-        )
-
-    def peak_megabytes(self) -> float:
-        return own_peak_megabytes()
 
 
 class TfidfIntents:
@@ -253,7 +160,14 @@ def config_of(name: SystemName) -> dict[str, Any]:
         case "handful_int8" | "handful_torch":
             return {"weights": shipped_weights(), **_versions("torch" if name == "handful_torch" else "onnxruntime")}
         case "setfit":
-            return {**encoder, **SETFIT, "seed": SETFIT_SEED, **_versions("setfit", "sentence-transformers", "torch")}
+            return {
+                **encoder,
+                **SETFIT,
+                "num_iterations": SETFIT_ITERATIONS,
+                "head": SETFIT_HEAD,
+                "seed": SETFIT_SEED,
+                **_versions("setfit", "sentence-transformers", "torch"),
+            }
         case "logistic":
             return {**encoder, **bot_systems.LOGISTIC, **_versions("scikit-learn", "torch")}
         case "tfidf":

@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from peer_systems import PeerSystem, Span, SystemName, TextAnswers, build
+from peer_answers import PeerSystem, Span, TextAnswers
+from peer_systems import SystemName, build
 
 from handful.data.formats.annotation import CharacterSpan, annotate
 from handful.types import Utterance

@@ -20,6 +20,8 @@ MODULES = (
     "peers",
     "peers_plot",
     "peer_systems",
+    "peer_answers",
+    "peer_setfit",
     "out_of_domain",
     "bot_systems",
 )
@@ -82,7 +84,7 @@ def test_spans_are_scored_over_all_sentences_together():
 
 
 def test_a_system_is_scored_on_what_it_says():
-    from peer_systems import TextAnswers  # pyright: ignore[reportMissingImports]
+    from peer_answers import TextAnswers  # pyright: ignore[reportMissingImports]
     from peer_worker import scores  # pyright: ignore[reportMissingImports]
 
     asked = [

@@ -7,6 +7,7 @@ control characters separate words and belong to none.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from handful.types import Word
@@ -22,7 +23,13 @@ _CJK = (
 _JOINER = "\u200d"
 
 
+# ASCII is nearly all there is in English, and needs no look at each character.
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+|[!-/:-@\[-`{-~]")
+
+
 def split_words(text: str) -> tuple[Word, ...]:
+    if text.isascii():
+        return tuple(Word(found[0], found.start(), found.end()) for found in _ASCII_WORD.finditer(text))
     spans: list[tuple[int, int]] = []
     in_run = False  # does the last word go on if a letter or digit follows?
     for index, character in enumerate(text):

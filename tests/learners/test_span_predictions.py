@@ -146,7 +146,7 @@ def test_long_lists_are_decoded_in_parts(monkeypatch: pytest.MonkeyPatch):
 def test_of_many_words_outside_slots_some_are_kept_and_the_name_among_them(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(span_decoding, "_OUTSIDE_EXAMPLES", 5)
     support = SUPPORT * 10
-    kept = made_up().adapt(support)._outside
+    kept = made_up().adapt(support)._like_outside.members
     whole = class_subset(made_up().adapt(support)._members.types, [3])
     assert (len(kept.vectors), kept.named.tolist()) == (5, [True, False, False, False, False])
     assert kept.vectors[0] == pytest.approx(whole.vectors[0])

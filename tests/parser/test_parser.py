@@ -13,8 +13,10 @@ from handful.parser.parser import Parser
 from handful.training.shipped import READY, ready_learner
 
 
-@pytest.fixture(scope="module", params=READY)
-def parser(minilm: RememberingEncoder, request: pytest.FixtureRequest) -> Parser:
+@pytest.fixture(scope="module", params=[*READY, "int8"])
+def parser(minilm: RememberingEncoder, request: pytest.FixtureRequest, shared_cache: None) -> Parser:
+    if request.param == "int8":
+        return Parser.of(starter_bot())
     learner = PrototypeLearner(minilm) if request.param == "prototypes" else ready_learner(request.param)
     return Parser(starter_bot(), learner)
 
@@ -92,7 +94,7 @@ def test_a_ranking_names_every_intent_once_and_sums_to_one(parser: Parser):
 
 
 def test_a_bot_with_a_mistake_is_told_before_anything_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("handful.parser.parser.ready_learner", lambda name: pytest.fail("the encoder was loaded"))
+    monkeypatch.setattr("handful.parser.parser.model_for", lambda *_, **__: pytest.fail("a model was loaded"))
     file = tmp_path / "bot.yml"
     file.write_text("nlu:\n- intent: a\n  examples: |\n    - to [Rome(city)\n")
     with pytest.raises(DataError, match=r"bot\.yml:4"):

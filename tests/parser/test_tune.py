@@ -15,6 +15,7 @@ from handful.parser import tuned as storage
 from handful.parser.bot import load_bot
 from handful.parser.parser import Parser
 from handful.parser.tune import Outcome, TuningReport, split_folds, tune
+from handful.parser.tuning_record import Tuning, read_tuning, tuned_folder
 from handful.training.scoring import SpanCounts
 from handful.types import Slot, Utterance
 
@@ -123,20 +124,20 @@ def test_a_bot_with_nothing_to_ask_is_told(learner: JointSpansLearner):
 # -- beside the bot's file ------------------------------------------------------------------------------------------
 
 
-def save(folder: Path, learner: JointSpansLearner, given: list[Utterance], checkpoint: str = "sum") -> storage.Tuning:
+def save(folder: Path, learner: JointSpansLearner, given: list[Utterance], checkpoint: str = "sum") -> Tuning:
     report = TuningReport(outcome(5), outcome(7), 1.234, learner)
     settings = {"steps": 2, "seed": 0, "folds": 2}
     return storage.save_tuning(folder, report, given, checkpoint=checkpoint, settings=settings)
 
 
 def test_what_is_saved_is_read_again(tmp_path: Path, learner: JointSpansLearner):
-    folder = storage.tuned_folder(tmp_path / "my.bot.yml")
+    folder = tuned_folder(tmp_path / "my.bot.yml")
     assert folder == tmp_path / "my.bot.yml.tuned"
-    assert storage.read_tuning(folder) is None
+    assert read_tuning(folder) is None
     with torch.no_grad():
         learner.network.no_slot.add_(1)
     saved = save(folder, learner, examples())
-    assert storage.read_tuning(folder) == saved
+    assert read_tuning(folder) == saved
     assert sorted(file.suffix for file in folder.iterdir()) == [".json", ".safetensors"]
     save(folder, learner, examples(5))
     assert sorted(file.suffix for file in folder.iterdir()) == [".json", ".safetensors"], "the old weights are gone"
@@ -168,10 +169,10 @@ def test_damaged_files_are_told(tmp_path: Path, learner: JointSpansLearner):
     content = json.loads((folder / "tuning.json").read_text())
     (folder / "tuning.json").write_text(json.dumps(content | {"steps": "many"}))
     with pytest.raises(CheckpointError, match=r"tuning\.json: steps: .*damaged or not ours"):
-        storage.read_tuning(folder)
+        read_tuning(folder)
     (folder / "tuning.json").write_text(json.dumps(content | {"format": 99}))
     with pytest.raises(CheckpointError, match="newer than 1, the newest that this version reads"):
-        storage.read_tuning(folder)
+        read_tuning(folder)
 
 
 BOT = (
@@ -199,25 +200,25 @@ def test_a_parser_uses_the_tuned_version_until_it_does_not_fit(tmp_path: Path, s
     file = tmp_path / "bot.yml"
     file.write_text(BOT, encoding="utf-8")
     given = load_bot(file).document.utterances
-    plain = Parser.load(file)
+    plain = Parser.load(file, runtime="torch")
     assert plain.tuning is None
     assert not plain.tuning_is_stale
     better = tuned(shipped, given, TuningConfig(steps=2))
-    folder = storage.tuned_folder(file)
+    folder = tuned_folder(file)
     save(folder, better, list(given), read_about(shipped_folder()).weights_sha256)
 
-    parser = Parser.load(file)
+    parser = Parser.load(file, runtime="torch")
     assert parser.tuning is not None
     assert not parser.tuning_is_stale
     text = "fly me to New York"
     assert parser.parse(text).confidence != plain.parse(text).confidence
     expected = Parser(load_bot(file), better).parse(text)
     assert parser.parse(text).confidence == pytest.approx(expected.confidence, abs=1e-2)  # it is kept in half precision
-    assert Parser.load(file, tuned=False).parse(text) == plain.parse(text)
+    assert Parser.load(file, runtime="torch", tuned=False).parse(text) == plain.parse(text)
 
     # A new intent works at once, on the tuned weights; the tuning is stale.
     file.write_text(BOT + "- intent: sing\n  examples: |\n    - sing a song\n    - sing to me\n", encoding="utf-8")
-    grown = Parser.load(file)
+    grown = Parser.load(file, runtime="torch")
     assert grown.tuning_is_stale
     assert grown.parse("sing me something").intent == "sing"
 
@@ -229,12 +230,12 @@ def test_a_parser_uses_the_tuned_version_until_it_does_not_fit(tmp_path: Path, s
 def test_bots_of_the_same_stem_and_bots_that_are_folders_have_tunings_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    names = {storage.tuned_folder(tmp_path / name) for name in ("b.yml", "b.json", "b", "b.x")}
+    names = {tuned_folder(tmp_path / name) for name in ("b.yml", "b.json", "b", "b.x")}
     assert len(names) == 4
     (tmp_path / "folder").mkdir()
     monkeypatch.chdir(tmp_path / "folder")
-    assert storage.tuned_folder(Path()) == tmp_path / "folder.tuned"
-    assert storage.tuned_folder(Path("..")) == tmp_path.with_name(f"{tmp_path.name}.tuned")
+    assert tuned_folder(Path()) == tmp_path / "folder.tuned"
+    assert tuned_folder(Path("..")) == tmp_path.with_name(f"{tmp_path.name}.tuned")
 
 
 def test_only_what_is_ours_is_removed(tmp_path: Path, learner: JointSpansLearner):
@@ -253,7 +254,7 @@ def test_only_what_is_ours_is_removed(tmp_path: Path, learner: JointSpansLearner
 def test_a_damaged_tuning_says_how_to_get_on(tmp_path: Path, shipped: JointSpansLearner):
     file = tmp_path / "bot.yml"
     file.write_text(BOT, encoding="utf-8")
-    folder = storage.tuned_folder(file)
+    folder = tuned_folder(file)
     folder.mkdir()
     (folder / "tuning.json").write_text("{")
     with pytest.raises(
@@ -267,7 +268,7 @@ def test_where_nothing_can_be_written_is_told_before_the_work(tmp_path: Path, mo
     monkeypatch.setattr(storage, "load_learner", lambda folder: pytest.fail("the encoder was loaded"))
     file = tmp_path / "bot.yml"
     file.write_text(BOT, encoding="utf-8")
-    storage.tuned_folder(file).write_text("a file, not a folder")
+    tuned_folder(file).write_text("a file, not a folder")
     with pytest.raises(HandfulError, match=r"bot\.yml\.tuned: the tuned version could not be written there"):
         next(storage.tune_file(file))
 
@@ -277,7 +278,7 @@ def test_a_tuning_that_no_longer_helps_is_taken_away(tmp_path: Path, monkeypatch
 
     file = tmp_path / "bot.yml"
     file.write_text(BOT, encoding="utf-8")
-    folder = storage.tuned_folder(file)
+    folder = tuned_folder(file)
     folder.mkdir()
     (folder / "tuning.json").write_text("an old one")
     monkeypatch.setattr("handful.parser.tune.Outcome.score", property(lambda outcome: 0.0))

@@ -140,12 +140,24 @@ def _threshold(text: str) -> Threshold:
 def check(
     bot: BotPath,
     strict: Annotated[bool, typer.Option("--strict", help="What is odd counts as an error, too.")] = False,
+    model: Annotated[bool, typer.Option(help="Ask the model which intents it takes for each other.")] = True,
     format_name: FormatName = None,
 ) -> None:
     """Read a bot and tell everything that is wrong or odd about it."""
+    from handful.parser.bot import Bot
     from handful.parser.check_file import check_file
+    from handful.types import Prediction
 
-    checked = check_file(bot, format_name)
+    def predict(loaded: Bot) -> list[Prediction | None] | None:
+        from handful.parser.parser import Parser
+
+        try:
+            return Parser.of(loaded, bot, tuned=False, progress=tell).leave_one_out()
+        except HandfulError as error:  # what the file says is told all the same
+            warn([f"{bot}: its model cannot be asked: {error}"])
+            return None
+
+    checked = check_file(bot, format_name, predict if model else None)
     # All of them, however many: whoever checks wants to mend the file once.
     for finding in checked.errors:
         err.print(f"error: {finding}", style="red")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from handful.cli.bots import BotPath, FormatName
+from handful.cli.bots import BotPath, FormatName, tell
 from handful.cli.console import err, out
 from handful.errors import ConfigError
 
@@ -44,7 +45,16 @@ def tune(
         gone = f" {folder}, which was there, is removed." if before else ""
         out.print(f"Tuning does not help this bot: it parses with its examples alone.{gone}")
     else:
+        _make_ready(bot, format_name)
         out.print(f"{folder}: the tuned version; `handful parse {bot}` uses it from now on, --undo removes it")
+
+
+def _make_ready(bot: Path, format_name: str | None) -> None:
+    """The tuned weights' graph, so that the next parse need not wait for it."""
+    from handful.parser.bot import load_bot
+    from handful.parser.models import model_for
+
+    model_for(load_bot(bot, format_name).settings, bot, progress=tell)
 
 
 def _shown(steps: Generator[TuningProgress, None, TuningReport]) -> TuningReport:

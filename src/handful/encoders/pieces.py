@@ -150,6 +150,9 @@ class Layout:
     @cached_property
     def word_rows(self) -> NDArray[np.intp]:
         """The row of each word's first piece. [T]."""
+        if len(self.windows) == 1:  # nearly always
+            lengths = np.array([len(word) for word in self.windows[0].pieces])
+            return 1 + np.cumsum(lengths) - lengths
         rows = np.empty(len(self.owners), dtype=np.intp)
         for number, window in enumerate(self.windows):
             lengths = np.array([len(word) for word in window.pieces])
@@ -162,6 +165,8 @@ class Layout:
     @cached_property
     def counted_rows(self) -> NDArray[np.intp]:
         """Rows of the first [CLS], of every word's pieces once, and of the last [SEP]."""
+        if len(self.windows) == 1:
+            return np.arange(self.windows[0].length)
         rows = [np.array([0, sum(self.lengths) - 1])]
         for number, window in enumerate(self.windows):
             lengths = [len(word) for word in window.pieces]

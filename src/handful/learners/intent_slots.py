@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from handful.learners.span_support import SpanSupport, SupportMembers
 from handful.model.prototypes import Floats
 from handful.model.segments import log_sum
-from handful.model.spans import IMPOSSIBLE, Numbers, class_subset, likeness, range_sums
+from handful.model.spans import IMPOSSIBLE, Likeness, Numbers, class_subset, range_sums
 from handful.model.views import Measures, Views
 from handful.types import Slot
 
@@ -19,11 +19,13 @@ from handful.types import Slot
 class IntentSlots:
     """What the support shows of the slots of some intents. K slots, and after them a column for no slot at all."""
 
-    def __init__(self, shown: SpanSupport, members: SupportMembers, intents: Sequence[int] | Numbers) -> None:
+    def __init__(
+        self, shown: SpanSupport, members: SupportMembers, measures: Measures, intents: Sequence[int] | Numbers
+    ) -> None:
         open_slots = shown.open_slots[intents]  # [I, all slots]
         self.numbers = np.flatnonzero(open_slots.any(0))
-        self._types = class_subset(members.types, self.numbers)
-        self._spans = class_subset(members.spans, self.numbers)
+        self._like_types = Likeness(class_subset(members.types, self.numbers), measures.types)
+        self._like_spans = Likeness(class_subset(members.spans, self.numbers), measures.spans)
         self._place = {int(intent): place for place, intent in enumerate(intents)}
         # No slot is every intent's, so that none is without any.
         self.open = np.concatenate([open_slots[:, self.numbers], np.ones((len(open_slots), 1), dtype=bool)], axis=1)
@@ -35,7 +37,7 @@ class IntentSlots:
     def places(self, intents: Numbers) -> Numbers:
         return np.array([self._place[intent] for intent in intents.tolist()], dtype=np.intp)
 
-    def scores(self, views: Views, rows: Numbers, measures: Measures, but: Numbers | None) -> Floats:
+    def scores(self, views: Views, rows: Numbers, but: Numbers | None) -> Floats:
         """s(i, j, y) of some sentences' spans, and IMPOSSIBLE for the column of no slot. -> [R, T, L, K + 1].
 
         `but` [R] names of each sentence the utterance that is no example for it: itself.
@@ -45,12 +47,12 @@ class IntentSlots:
         scores = np.full((count, steps, longest, len(self.numbers) + 1), IMPOSSIBLE, dtype=borders.dtype)
         if not len(self.numbers):
             return scores
-        of_words = likeness(words.reshape(count * steps, -1), self._types, measures.types, but=_each(but, steps))
+        of_words = self._like_types(words.reshape(count * steps, -1), _each(but, steps))
         scores[..., :-1] = range_sums(of_words.reshape(count, steps, -1), longest) + borders[..., None]
         # A third of all spans leave their sentence: they are impossible already, and are not compared.
         inside = borders > IMPOSSIBLE / 2
         owners = None if but is None else np.repeat(but, steps * longest)[inside.ravel()]
-        scores[inside, :-1] += likeness(vectors[inside], self._spans, measures.spans, but=owners)
+        scores[inside, :-1] += self._like_spans(vectors[inside], owners)
         return scores
 
     def hint(self, scores: Floats, hints: Sequence[Sequence[Slot]], bonus: float) -> None:

@@ -15,7 +15,7 @@ from handful.learners.span_support import SpanSupport
 from handful.learners.support import ranked
 from handful.model.prototypes import Floats
 from handful.model.segments import best_segmentations, log_sum, span_probabilities
-from handful.model.spans import IMPOSSIBLE, Members, Numbers, class_subset, likeness
+from handful.model.spans import IMPOSSIBLE, Likeness, Members, Numbers, class_subset
 from handful.model.views import Views
 from handful.types import Prediction, Slot, Utterance, Words
 
@@ -60,10 +60,12 @@ class AdaptedSpans:
         parts = ((np.array(rows), self._views([seen[row] for row in rows])) for rows in self._batches(seen))
         with model.undisturbed():
             self._members = shown.members_in(parts, names)
-        self._outside = _sampled(class_subset(self._members.types, [len(shown.labels.slots)]))
+        self._like_intents = Likeness(self._members.intents, self._measures.intents)
+        outside = _sampled(class_subset(self._members.types, [len(shown.labels.slots)]))
+        self._like_outside = Likeness(outside, self._measures.types)
         every = range(len(shown.labels.intents))
         small = len(self._members.spans.classes) + len(every) <= _COMPARED_AT_ONCE
-        self._whole = IntentSlots(shown, self._members, every) if small else None
+        self._whole = IntentSlots(shown, self._members, self._measures, every) if small else None
         self._numbers_a_word = self._largest(self._members.types)
         self._numbers_a_span = max(model.width, self._largest(self._members.spans))
         # Two scorers ask for the same sentences one after the other.
@@ -152,13 +154,13 @@ class AdaptedSpans:
 
     def _decoded(self, asked: _Asked) -> tuple[Floats, list[Prediction]]:
         """What each intent scores, [B, N], and what is said of each sentence."""
-        views, measures = self._views(asked.seen), self._measures
+        views = self._views(asked.seen)
         count, steps = views.outside.shape
         but = asked.but
-        intents = likeness(views.sentences, self._members.intents, measures.intents, but=but).astype(np.float64)
+        intents = self._like_intents(views.sentences, but).astype(np.float64)
         flat = views.types.reshape(count * steps, -1)
         owners = None if but is None else np.repeat(but, steps)
-        outside = views.outside + likeness(flat, self._outside, measures.types, but=owners).reshape(count, steps)
+        outside = views.outside + self._like_outside(flat, owners).reshape(count, steps)
 
         rows, chosen = self._likeliest(intents)
         compared = list(self._compared(views, rows, chosen, asked))
@@ -256,12 +258,12 @@ class AdaptedSpans:
             return
         for row in range(len(views.lengths)):
             pairs = np.flatnonzero(rows == row)
-            slots = IntentSlots(self._shown, self._members, chosen[pairs])
+            slots = IntentSlots(self._shown, self._members, self._measures, chosen[pairs])
             yield self._part(views, np.array([row]), pairs, slots, asked)
 
     def _part(self, views: Views, rows: Numbers, pairs: Numbers, slots: IntentSlots, asked: _Asked) -> Compared:
         but = None if asked.but is None else asked.but[rows]
-        scores = slots.scores(views, rows, self._measures, but)
+        scores = slots.scores(views, rows, but)
         if asked.hints is not None:
             slots.hint(scores, [asked.hints[row] for row in rows], HINT_BONUS)
         closed = None

@@ -8,7 +8,6 @@ has l + 1 words. What runs beyond a sentence's end is IMPOSSIBLE. Sentences are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -47,16 +46,17 @@ def best_segmentations(
     """
     count, steps = outside.shape
     longest = spans.shape[-1]
+    ending, every = _by_end(spans), np.arange(count)
     reached = np.zeros((count, steps + 1))
     sizes = np.zeros((count, steps + 1), dtype=np.intp)  # of the segment that ends here: 0 is a word outside
+    ways = np.empty((count, longest + 1))
     for t in range(1, steps + 1):
-        reachable = min(longest, t)
-        ways = np.empty((count, reachable + 1))
-        ways[:, 0] = reached[:, t - 1] + outside[:, t - 1]
-        back = np.arange(1, reachable + 1)
-        ways[:, 1:] = reached[:, t - back] + spans[:, t - back, back - 1]
-        sizes[:, t] = ways.argmax(1)
-        reached[:, t] = ways.max(1)
+        size = min(longest, t)
+        np.add(reached[:, t - 1], outside[:, t - 1], out=ways[:, 0])
+        # The shortest span comes first, so that of two that score the same it is the one that is taken.
+        np.add(reached[:, t - size : t], ending[:, t - 1, longest - size :], out=ways[:, size:0:-1])
+        sizes[:, t] = best = ways[:, : size + 1].argmax(1)
+        reached[:, t] = ways[every, best]
     found = []
     for row, length in enumerate(lengths):
         own, t = [], int(length)
@@ -98,11 +98,24 @@ def span_probabilities(
 def _prefixes(outside: Floats, spans: Floats) -> Floats:
     """log Σ over the segmentations of the first t words, for every t. [B, T], [B, T, L] -> [B, T + 1]."""
     count, steps = outside.shape
+    longest = spans.shape[-1]
+    ending = _by_end(spans)
     reached = np.zeros((count, steps + 1))
+    ways = np.empty((count, longest + 1))
     for t in range(1, steps + 1):
-        back = np.arange(1, min(spans.shape[-1], t) + 1)
-        ways: Any = np.concatenate(
-            [(reached[:, t - 1] + outside[:, t - 1])[:, None], reached[:, t - back] + spans[:, t - back, back - 1]], 1
-        )
-        reached[:, t] = log_sum(ways)
+        size = min(longest, t)
+        np.add(reached[:, t - 1], outside[:, t - 1], out=ways[:, 0])
+        np.add(reached[:, t - size : t], ending[:, t - 1, longest - size :], out=ways[:, 1 : size + 1])
+        found = ways[:, : size + 1]
+        highest = found.max(axis=1)
+        reached[:, t] = highest + np.log(np.exp(found - highest[:, None]).sum(1))
     return reached
+
+
+def _by_end(spans: Floats) -> Floats:
+    """Scores of spans by their last word instead of their first, the longest first: [B, t, L - l] is the span of l
+    words that ends with word t. What would begin before the sentence is never read. [B, T, L] -> [B, T, L]."""
+    steps, longest = spans.shape[1:]
+    sizes = np.arange(longest, 0, -1)
+    starts = np.maximum(np.arange(steps)[:, None] - sizes + 1, 0)
+    return spans[:, starts, sizes - 1]

@@ -99,6 +99,30 @@ def likeness(things: Vectors, members: Members, measure: Measure, *, but: Number
     return measure.temperature * (highest + xp.log(xp.clip(total, 1e-30, None)) - xp.log(weight))
 
 
+class Likeness:
+    """`likeness` to the same members again and again, in numpy: what does not depend on the things is computed once."""
+
+    def __init__(self, members: Members, measure: Measure) -> None:
+        self.members, self._measure = members, measure
+        self._vectors = np.ascontiguousarray((members.vectors * (measure.scale / measure.temperature)).T)
+        self._weights = np.where(members.named, measure.name_weight, 1.0).astype(self._vectors.dtype)
+        self._starts = members.starts
+        self._weight = np.log(np.add.reduceat(self._weights, self._starts)) if len(self._starts) else self._weights
+
+    def __call__(self, things: Floats, but: Numbers | None = None) -> Floats:
+        """[n, k] -> [n, c]."""
+        if but is not None:
+            return likeness(things, self.members, self._measure, but=but)
+        shares = things @ self._vectors
+        highest = shares.max(axis=-1, keepdims=True)
+        shares -= highest
+        np.exp(shares, out=shares)
+        shares *= self._weights
+        total = np.add.reduceat(shares, self._starts, axis=1)
+        np.maximum(total, 1e-30, out=total)
+        return self._measure.temperature * (highest + np.log(total, out=total) - self._weight)
+
+
 def class_sums(values: Vectors, members: Members) -> Vectors:
     """Sums over the members of each class. [n, m] -> [n, c]."""
     if isinstance(values, np.ndarray):

@@ -53,7 +53,7 @@ class Expected:
     sharpness: float = 1.2  # 1 / temperature
     bot_spread: float = 0.6
     intent_spread: float = 0.35
-    slots: Line = Line(0.8, 0.0)
+    slots: Line = Line(0.7, -0.2)
     bot_slot_spread: Line = Line(0.3, 0.5)
     slot_spread: Line = Line(0.1, 0.4)
 

@@ -14,7 +14,7 @@ from handful.parser.confused import Told, confused_intents
 from handful.parser.finding import Finding, in_order, lines_of, quoted
 
 
-def findings(bot: Bot, predictions: Sequence[Told] | None = None, *, complete: bool = True) -> list[Finding]:
+def findings(bot: Bot, predictions: Sequence[Told | None] | None = None, *, complete: bool = True) -> list[Finding]:
     """Everything odd, by file and line.
 
     `predictions` are what the model says of each example when that is left out. `complete=False`: the bot's file is

@@ -22,7 +22,7 @@ class Checked:
 
 
 def check_file(
-    path: Path, format_name: str | None = None, predict: Callable[[Bot], Sequence[Told]] | None = None
+    path: Path, format_name: str | None = None, predict: Callable[[Bot], Sequence[Told | None] | None] | None = None
 ) -> Checked:
     """All findings, each with a place. `predict` tells each example from the others; a broken bot is not asked."""
     reading = attempt_document(path, format_name)

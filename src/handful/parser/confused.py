@@ -22,13 +22,13 @@ class Told(Protocol):
 
 
 def confused_intents(
-    examples: Sequence[Utterance], predictions: Sequence[Told], places: Sequence[Place] = ()
+    examples: Sequence[Utterance], predictions: Sequence[Told | None], places: Sequence[Place] = ()
 ) -> list[Finding]:
-    """Pairs of intents of which one is often told as the other."""
+    """Pairs of intents of which one is often told as the other. None: an example that could not be asked for."""
     sizes = Counter(example.intent for example in examples)
     taken: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for index, (example, told) in enumerate(zip(examples, predictions, strict=True)):
-        if told.intent is not None and told.intent != example.intent:
+        if told is not None and told.intent is not None and told.intent != example.intent:
             taken[example.intent, told.intent].append(index)
     pairs = {
         pair: indices

@@ -65,7 +65,10 @@ def model_for(
     folder = runtime_folder(weights, sums.encoder)
     if not folder.exists():
         _export(lambda: _torch_learner(checkpoint, path, tuning), folder, weights, progress)
-    exported, about = load_exported(folder)
+    try:
+        exported, about = load_exported(folder)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}; remove {folder}, and it is made anew") from error
     return Model(exported, about.identity, tuning)
 
 

@@ -150,7 +150,7 @@ def _move(made: Path, folder: Path) -> None:
 def _silence() -> Iterator[None]:
     """The exporters tell of their own inner life, and one of them sets up everybody's log when it is imported."""
     root = logging.getLogger()
-    before, handlers = logging.root.manager.disable, list(root.handlers)
+    before, handlers, level = logging.root.manager.disable, list(root.handlers), root.level
     logging.disable(logging.ERROR)
     try:
         with warnings.catch_warnings():
@@ -159,3 +159,4 @@ def _silence() -> Iterator[None]:
     finally:
         logging.disable(before)
         root.handlers[:] = handlers
+        root.setLevel(level)

@@ -9,7 +9,7 @@ import json
 import zipfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from tokenizers import Tokenizer
@@ -41,6 +41,16 @@ class AboutModel:
     slot_repeats: str
     sums: dict[str, str]  # of the other files
 
+    def __post_init__(self) -> None:
+        if self.precision not in get_args(Precision) or self.slot_repeats not in ("shown", "free"):
+            raise ValueError(f"found the settings {self.precision!r} and {self.slot_repeats!r}")
+        if not all(isinstance(text, str) for text in (self.weights, self.encoder)) or not isinstance(self.sums, dict):
+            raise ValueError("a name or a sum is no text")
+        if not isinstance(self.evidence, int | float) or not all(
+            isinstance(number, int) for number in (self.width, self.room, *asdict(self.special).values())
+        ):
+            raise ValueError("a number is none")
+
     @property
     def identity(self) -> str:
         """The same identity, the same numbers: encodings that are kept are named by it."""
@@ -71,7 +81,11 @@ def load_exported(folder: Path, *, threads: int | None = None) -> tuple[Exported
                 f"{folder / name}: the sha256 is not the one that {ABOUT} notes: the file is damaged or was replaced; "
                 "export the model again"
             )
-    reader = PieceReader(Tokenizer.from_file(str(folder / TOKENIZER)), about.special, about.room)
+    try:
+        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+    except Exception as error:  # nothing narrower: it raises plain ones
+        raise CheckpointError(f"{folder / TOKENIZER}: cannot be read: {error}") from error
+    reader = PieceReader(tokenizer, about.special, about.room)
     settings = SpanSettings(about.evidence, about.slot_repeats)
     return ExportedSpans(
         GraphEncoder(folder / GRAPH, reader, threads), Heads(read_arrays(folder / HEADS)), settings
