@@ -14,11 +14,13 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from confidence_metrics import Floats, accuracy_at_recall, auroc, calibration_error, false_positives
+from numpy.typing import NDArray
 from out_of_domain import (
     CORPORA,
     DRAWS,
@@ -34,7 +36,9 @@ from out_of_domain import (
 from handful.data.corpora import load_corpus
 from handful.data.formats.files import write_text
 from handful.learners.joint_spans import JointSpansLearner
-from handful.model.spans import unit_rows
+from handful.learners.span_decoding import HeldOut
+from handful.model.nearness import ClassMeans
+from handful.model.spans import members_of, unit_rows
 from handful.parser.calibration import calibrated, fit_calibration
 from handful.parser.rejection import AUTO, fit_rejection
 from handful.places import data_dir
@@ -43,7 +47,7 @@ from handful.types import Prediction, Utterance
 
 ROOT = Path(__file__).parent.parent
 RECALLS = (0.5, 0.7, 0.8, 0.9)
-OURS, SOFTMAX = "ours", "max softmax"
+OURS, SOFTMAX, FROZEN = "ours", "max softmax", "frozen MiniLM"
 
 Measured = dict[str, float]
 
@@ -61,7 +65,7 @@ class Vectors:
     def of(self, utterances: Sequence[Utterance]) -> dict[str, Floats]:
         sentences = [utterance.sentence for utterance in utterances]
         return {
-            "frozen MiniLM": unit_rows(np.stack([found.sentence for found in self._frozen.encode(sentences)])),
+            FROZEN: unit_rows(np.stack([found.sentence for found in self._frozen.encode(sentences)])),
             "the model's vectors": unit_rows(np.stack([mean for _, mean in self._learner.see(sentences)])),
         }
 
@@ -90,7 +94,7 @@ def calibration_errors(
     return found
 
 
-def scope_measures(inside: Floats, outside: Floats, right: Floats) -> Measured:
+def scope_measures(inside: Floats, outside: Floats, right: NDArray[np.bool_]) -> Measured:
     found = {"AUROC": auroc(inside, outside), "FPR95": false_positives(inside, outside)}
     for recall in RECALLS:
         found[f"accuracy at {recall:.0%}"] = accuracy_at_recall(inside, right, outside, recall)
@@ -121,24 +125,58 @@ def measure_bot(
         return errors, {}
     outside = adapted.predict([utterance.sentence for utterance in strangers])
     right = np.array([said.intent == utterance.intent for said, utterance in zip(inside, asked, strict=True)])
-    rejection = fit_rejection(support, held_out, intents)
-    ours = [np.array([rejection.in_scope_probability(said) for said in part]) for part in (inside, outside)]
-    scopes = {OURS: scope_measures(*ours, right)}
+    ours = in_scope(support, held_out, intents, inside, outside)
+    scopes = {OURS: scope_measures(ours[0], ours[1], right)}
     scopes[OURS] |= {
         "accuracy without rejection": 100 * float(right.mean()),
         "accuracy by default": 100 * float(((ours[0] >= AUTO) & right).mean()),
         "rejected in scope": 100 * float((ours[0] < AUTO).mean()),
         "recall by default": 100 * float((ours[1] < AUTO).mean()),
     }
-    scopes[SOFTMAX] = scope_measures(
-        *(np.array([said.confidence for said in part]) for part in (inside, outside)), right
-    )
+    softmax = [np.array([said.confidence for said in part]) for part in (inside, outside)]
+    scopes[SOFTMAX] = scope_measures(softmax[0], softmax[1], right)
     examples, *others = (vectors.of(part) for part in (support, asked, strangers))
     for kind, own in examples.items():
         near = [cosine_scores(support, own, other[kind]) for other in others]
         for what in ("example", "mean"):
             scopes[f"nearest {what}, {kind}"] = scope_measures(near[0][what], near[1][what], right)
+    frozen = [part[FROZEN] for part in (examples, *others)]
+    ours = in_scope(support, *with_other_vectors(support, held_out, intents, (inside, outside), frozen))
+    scopes[f"{OURS}, with {FROZEN} beside the model"] = scope_measures(ours[0], ours[1], right)
     return errors, scopes
+
+
+def in_scope(
+    support: Sequence[Utterance],
+    held_out: HeldOut,
+    intents: Sequence[str],
+    inside: Sequence[Prediction],
+    outside: Sequence[Prediction],
+) -> list[Floats]:
+    rejection = fit_rejection(support, held_out, intents)
+    return [np.array([rejection.in_scope_probability(said) for said in part]) for part in (inside, outside)]
+
+
+def with_other_vectors(
+    support: Sequence[Utterance],
+    held_out: HeldOut,
+    intents: Sequence[str],
+    asked: Sequence[Sequence[Prediction]],
+    vectors: Sequence[Floats],  # of the support, and of what is asked
+) -> tuple[HeldOut, Sequence[str], list[Prediction], list[Prediction]]:
+    """What would be known if sentences had these vectors as well: likenesses are theirs, all else stays."""
+    numbers = [intents.index(utterance.intent) for utterance in support]
+    names = np.zeros((len(intents), vectors[0].shape[1]))  # names do not count in it
+    means = ClassMeans.of(members_of(names, vectors[0], numbers, np.arange(len(support))))
+    rows = np.array(held_out.numbers, dtype=np.intp)
+    parts = [
+        [
+            replace(said, likeness=float(row[intents.index(said.intent)]))
+            for said, row in zip(part, means.cosines(own), strict=True)
+        ]
+        for part, own in zip(asked, vectors[1:], strict=True)
+    ]
+    return replace(held_out, cosines=means.cosines(vectors[0][rows], rows)), intents, parts[0], parts[1]
 
 
 def measure(

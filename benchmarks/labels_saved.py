@@ -15,6 +15,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ def sentence_vectors(learner: JointSpansLearner, utterances: Sequence[Utterance]
 
 def labels_needed(curve: Sequence[float], a_round: int, accuracy: float) -> float | None:
     """How many labels a curve needs to reach an accuracy, on the line between two rounds; None: it never does."""
-    for number, (before, after) in enumerate(zip(curve, curve[1:], strict=False)):
+    for number, (before, after) in enumerate(pairwise(curve)):
         if before >= accuracy:
             return float(number * a_round)
         if after >= accuracy:

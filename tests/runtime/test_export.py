@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import subprocess
+import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,19 +18,18 @@ import pytest
 from handful.data.bio import utterance_tags
 from handful.data.bot_settings import BotSettings
 from handful.data.corpora import load_corpus
-from handful.encoders.choose import TransformerConfig
+from handful.encoders.choose import GloveConfig, TransformerConfig
 from handful.errors import CheckpointError, ConfigError
 from handful.learners.choose import build_trained
 from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
 from handful.learners.span_decoding import AdaptedSpans
-from handful.parser.models import model_for
+from handful.parser.models import model_for, runtime_folder
 from handful.runtime.export import export_model
-from handful.runtime.folder import ABOUT, GRAPH, load_exported
+from handful.runtime.folder import ABOUT, load_exported
 from handful.training.scoring import span_f1
-from handful.training.shipped import ready_learner
+from handful.training.shipped import checkpoint_sums, ready_learner, shipped_folder
 from handful.types import Prediction, Utterance
 
-Export = Callable[[str], Path]
 CORPORA = ("snips", "atis", "top")
 
 
@@ -67,12 +68,13 @@ def test_the_parts_that_training_left_out_are_left_out(tiny_bert: Path, tmp_path
     assert mine[:, :-4].any()
 
 
-def test_a_model_that_is_no_bert_is_refused_with_what_to_do(tmp_path: Path):
-    from learners.made_up import made_up
-
+def test_a_model_on_word_vectors_is_refused_with_what_to_do(tmp_path: Path):
+    (tmp_path / "glove.txt").write_text("fly 0.1 0.2\nto 0.3 0.4\n")
+    encoder = GloveConfig(file=tmp_path / "glove.txt")
+    learner = build_trained(JointSpansConfig(width=8), encoder, seed=3, cache=None, remember=False)
     with pytest.raises(ConfigError, match="only models on a BERT-like encoder .*--runtime torch"):
-        finish(made_up(), tmp_path / "model")
-    assert list(tmp_path.iterdir()) == []
+        finish(learner, tmp_path / "model")
+    assert [file.name for file in tmp_path.iterdir()] == ["glove.txt"]
 
 
 def _export_in_a_process(bert: Path, folder: Path, start: object) -> None:
@@ -126,9 +128,6 @@ def test_an_export_prints_nothing_and_leaves_logging_as_it_was(
 
 def test_a_process_that_exports_first_of_all_keeps_its_logging(tiny_bert: Path, tmp_path: Path):
     """Where the exporters are imported for the first time, and one of them would set up everybody's log."""
-    import subprocess
-    import sys
-
     program = (
         "import logging, sys\n"
         "from pathlib import Path\n"
@@ -176,9 +175,6 @@ def test_a_cache_without_the_right_to_write_is_told_with_what_to_do(tmp_path: Pa
 
 
 def test_a_damaged_graph_in_the_cache_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from handful.parser.models import runtime_folder
-    from handful.training.shipped import checkpoint_sums, shipped_folder
-
     monkeypatch.setenv("HANDFUL_CACHE", str(tmp_path))
     sums = checkpoint_sums(shipped_folder())
     folder = runtime_folder(sums.weights, sums.encoder)
@@ -277,8 +273,3 @@ def test_int8_predictions_do_not_depend_on_the_batch(data_dir: Path):
         (alone,) = adapted.predict([words])
         assert (alone.intent, alone.slots) == (prediction.intent, prediction.slots)
         assert alone.ranking.confidences == pytest.approx(prediction.ranking.confidences, abs=1e-3)
-
-
-def test_the_graph_is_small(tiny_export: Export):
-    """Int8 keeps a quarter of what float32 does, and the scales."""
-    assert (tiny_export("int8") / GRAPH).is_file()

@@ -87,10 +87,8 @@ def test_a_model_json_that_is_none_is_told(folder: Path, content: str):
 
 
 @pytest.mark.parametrize("field", ["special", "room", "sums", "evidence", "slot_repeats", "format", "weights"])
-@pytest.mark.parametrize("value", [None, [], "x", {}])
+@pytest.mark.parametrize("value", [None, [], {}, [1]])
 def test_a_field_that_is_nonsense_is_told(folder: Path, field: str, value: Any):
-    if (field, value) in [("weights", "x")]:
-        pytest.skip("a name like any other")
     change(folder, **{field: value})
     with pytest.raises(CheckpointError, match=r"model\.json"):
         load_exported(folder)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from handful.data.document import Document
 from handful.data.formats.markup import parse_example
 from handful.data.near_names import suggestion
 from handful.errors import ConfigError
@@ -65,10 +66,14 @@ def _without_slot(bot: Bot, intent: str | None, slot: str, text: str | None) -> 
         left = tuple(own for own in utterance.slots if not (mine and own.key == slot))
         changed += len(left) < len(utterance.slots)
         found.append(replace(utterance, slots=left))
-    return replace(bot, document=replace(bot.document, utterances=tuple(found))), changed
+    if not changed:
+        raise ConfigError(f"no example that was asked for has the slot '{slot}'")
+    document = bot.document
+    kept = _still_there(document.descriptions, found)
+    return replace(bot, document=replace(document, utterances=tuple(found), descriptions=kept)), changed
 
 
-def _kept(bot: Bot, rows: Sequence[int]):
+def _kept(bot: Bot, rows: Sequence[int]) -> Document:
     document = bot.document
     places = {row: place for place, row in enumerate(rows)}
     left = {document.utterances[row].intent for row in rows}
@@ -77,12 +82,12 @@ def _kept(bot: Bot, rows: Sequence[int]):
         utterances=tuple(document.utterances[row] for row in rows),
         intent_metadata={name: data for name, data in document.intent_metadata.items() if name in left},
         example_metadata={places[row]: data for row, data in document.example_metadata.items() if row in places},
-        descriptions=_still_there(bot, document.descriptions, [document.utterances[row] for row in rows]),
+        descriptions=_still_there(document.descriptions, [document.utterances[row] for row in rows]),
         places=tuple(document.places[row] for row in rows) if document.places else (),
     )
 
 
-def _still_there(bot: Bot, descriptions, utterances: Sequence[Utterance]) -> dict[str, str]:
+def _still_there(descriptions: Mapping[str, str], utterances: Sequence[Utterance]) -> dict[str, str]:
     """Descriptions of what is gone would be an error in a bot's file."""
     known = {u.intent for u in utterances} | {s for u in utterances for own in u.slots for s in (own.label, own.key)}
     return {label: text for label, text in descriptions.items() if label in known}

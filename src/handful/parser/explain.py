@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,7 @@ class Explanation:
 
 
 def explain(parser: Parser, text: str, count: int = 3) -> Explanation:
+    parser = copy(parser)  # as it is now: another thread may take an intent away before all is asked
     parse = parser.parse(text)
     if not parse.words:
         return Explanation(parse, (), (), None, (), None, ())
@@ -106,14 +108,14 @@ def explain(parser: Parser, text: str, count: int = 3) -> Explanation:
 
 def _word_weights(parser: Parser, parse: Parse, best: str, second: str) -> tuple[float, tuple[WordWeight, ...]]:
     """The sentence once more without each of its words, all at once."""
-    words = [word.text for word in parse.words]
-    without = [" ".join(words[:place] + words[place + 1 :]) for place in range(len(words))]
-    first, *others = parser.parse_many([" ".join(words), *without])
-    whole = _log_odds(first, best, second)
-    if len(words) == 1:
+    whole = _log_odds(parse, best, second)
+    if len(parse.words) == 1:
         return whole, ()
+    # A blank in a word's place: its neighbours must not become one.
+    others = parser.parse_many([f"{parse.text[: word.start]} {parse.text[word.end :]}" for word in parse.words])
     weights = [
-        WordWeight(word, whole - _log_odds(other, best, second)) for word, other in zip(words, others, strict=True)
+        WordWeight(word.text, whole - _log_odds(other, best, second))
+        for word, other in zip(parse.words, others, strict=True)
     ]
     return whole, tuple(sorted(weights, key=lambda weight: -abs(weight.weight)))
 

@@ -12,6 +12,7 @@ import ast
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +23,7 @@ from handful.parser.bot_json import bot_as_json
 from handful.parser.models import DEFAULT_RUNTIME, Progress, model_for, runtime_folder
 from handful.parser.parser import Parser
 from handful.parser.ready import EXPORTED, write_ready
+from handful.runtime.folder import read_about_model
 from handful.training.shipped import checkpoint_sums, shipped_folder
 
 _ENTRY = "handful.parser.parser"
@@ -40,6 +42,8 @@ sys.path.insert(0, str(here))
 
 from handful.parser.parser import Parser  # noqa: E402
 
+for stream in (sys.stdin, sys.stdout):
+    stream.reconfigure(encoding="utf-8")  # whatever the locale
 parser = Parser.exported(here)
 for text in sys.argv[1:] or (line.rstrip("\\n") for line in sys.stdin):
     print(json.dumps(parser.parse(text).as_json(), ensure_ascii=False), flush=True)
@@ -73,10 +77,11 @@ def export_bot(parser: Parser, out: Path, *, progress: Progress | None = None) -
     sums = checkpoint_sums(checkpoint)
     weights = sums.weights if parser.tuning is None else parser.tuning.weights_sha256
     model = runtime_folder(weights, sums.encoder)
-    if not model.exists():
-        raise HandfulError(
-            f"{model}: the model's graph is gone: load the parser with runtime='{DEFAULT_RUNTIME}' first"
-        )
+    if not model.exists() or parser.identity != read_about_model(model).identity:
+        # Of torch, of prototypes, or of a graph that is gone: what is ready of it would fit no other model.
+        raise ConfigError(f"only a parser on the runtime '{DEFAULT_RUNTIME}' can be exported: load it with that one")
+    settings = replace(bot.settings, threshold=parser.threshold)
+    bot = replace(bot, document=replace(bot.document, settings=settings))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))

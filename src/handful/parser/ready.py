@@ -134,6 +134,8 @@ def _ready(folder: Path, about: Mapping[str, Any]) -> Ready:
     arrays = read_arrays(file)
     sentences, intents, slots = ([tuple(words) for words in about[part]] for part in ("sentences", "intents", "slots"))
     ends = np.cumsum([len(words) for words in sentences])
+    if not sentences or len(arrays["rows"]) != ends[-1]:
+        raise CheckpointError(f"{file.name} does not fit {ABOUT}")
     seen = {
         words: (arrays["rows"][end - len(words) : end], mean)
         for words, end, mean in zip(sentences, ends.tolist(), arrays["means"], strict=True)

@@ -79,8 +79,9 @@ def doubt(ranking: Ranking) -> float:
 
 
 def most_telling(doubts: Floats, vectors: Floats, count: int) -> list[int]:
-    """Rows that together answer for most doubt, the most telling first. Greedily: Σ_i doubt_i · max_{j taken} c_ij grows
-    most, where c_ij is a power of the cosine. Vectors have length one. [n], [n, d] -> at most `count` rows.
+    """Rows that together answer for most doubt, the most telling first. Greedily: each makes Σ_i doubt_i · max_j c_ij
+    over the rows j that are taken grow most, c being a power of the cosine. Vectors have length one.
+    [n], [n, d] -> at most `count` rows.
     """
     answers = np.maximum(vectors @ vectors.T, 0.0).astype(np.float32) ** _NARROW
     answered = np.zeros(len(doubts), dtype=np.float32)
