@@ -15,7 +15,7 @@ from typing import Any, Literal, assert_never
 
 import bot_systems
 from peer_answers import Adapted, PeerSystem, Span, TextAnswers, clocked, own_peak_megabytes
-from peer_setfit import SETFIT, SETFIT_HEAD, SETFIT_ITERATIONS, SETFIT_SEED, SetFitIntents
+from peer_setfit import SetFitIntents, setfit_config
 
 from handful.data.bio import slots_of
 from handful.types import Utterance
@@ -103,7 +103,8 @@ class OfWords:
     """A system of benchmarks/out_of_domain.py, which is asked in words, behind the one tokeniser."""
 
     def __init__(self, name: Literal["logistic", "crf"]) -> None:
-        self._system = bot_systems.build(name, None, remember=False)
+        # A CRF needs no torch, and its memory is not to be charged with it.
+        self._system = bot_systems.CrfSlots() if name == "crf" else bot_systems.build(name, None, remember=False)
 
     def adapt(self, support: Sequence[Utterance]) -> Adapted:
         predict = self._system.adapt(support)
@@ -160,14 +161,7 @@ def config_of(name: SystemName) -> dict[str, Any]:
         case "handful_int8" | "handful_torch":
             return {"weights": shipped_weights(), **_versions("torch" if name == "handful_torch" else "onnxruntime")}
         case "setfit":
-            return {
-                **encoder,
-                **SETFIT,
-                "num_iterations": SETFIT_ITERATIONS,
-                "head": SETFIT_HEAD,
-                "seed": SETFIT_SEED,
-                **_versions("setfit", "sentence-transformers", "torch"),
-            }
+            return {**encoder, **setfit_config(), **_versions("setfit", "sentence-transformers", "torch")}
         case "logistic":
             return {**encoder, **bot_systems.LOGISTIC, **_versions("scikit-learn", "torch")}
         case "tfidf":

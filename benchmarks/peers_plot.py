@@ -34,16 +34,17 @@ def save_plot(records: Sequence[Mapping[str, Any]], path: Path) -> None:
 
     rows = points(records)
     shown = [name for name in SYSTEM_NAMES if any(row["system"] == name for row in rows)]
-    # Shape says what colour says: a print in grey is still read.
-    scales = {"sort": shown, "title": None}
+    one_legend = {"scale": alt.Scale(domain=shown), "legend": alt.Legend(title=None, symbolLimit=0)}
+    seconds = alt.Axis(title="seconds to adapt (log)", values=[0.01, 0.1, 1, 10, 100, 1000])
     chart = (
         alt.Chart(alt.Data(values=rows))
         .mark_point(size=90, filled=True, opacity=0.9)
         .encode(
-            x=alt.X("seconds:Q", scale=alt.Scale(type="log"), title="seconds to adapt (log)"),
+            x=alt.X("seconds:Q", scale=alt.Scale(type="log"), axis=seconds),
             y=alt.Y("accuracy:Q", scale=alt.Scale(zero=False), title="intent accuracy, %"),
-            color=alt.Color("system:N", **scales),
-            shape=alt.Shape("system:N", **scales),
+            # Shape says what colour says: a print in grey is still read.
+            color=alt.Color("system:N", **one_legend),
+            shape=alt.Shape("system:N", **one_legend),
         )
         .properties(**SIZE)
         .facet(facet=alt.Facet("bot:N", title=None, sort=list(dict.fromkeys(row["bot"] for row in rows))), columns=2)

@@ -72,7 +72,7 @@ def test_a_model_on_word_vectors_is_refused_with_what_to_do(tmp_path: Path):
     (tmp_path / "glove.txt").write_text("fly 0.1 0.2\nto 0.3 0.4\n")
     encoder = GloveConfig(file=tmp_path / "glove.txt")
     learner = build_trained(JointSpansConfig(width=8), encoder, seed=3, cache=None, remember=False)
-    with pytest.raises(ConfigError, match="only models on a BERT-like encoder .*--runtime torch"):
+    with pytest.raises(ConfigError, match=r"only models on a BERT-like encoder .*--runtime torch"):
         finish(learner, tmp_path / "model")
     assert [file.name for file in tmp_path.iterdir()] == ["glove.txt"]
 
@@ -89,9 +89,7 @@ def _export_in_a_process(bert: Path, folder: Path, start: object) -> None:
 def test_two_processes_that_export_at_once_both_succeed(tiny_bert: Path, tmp_path: Path):
     context = multiprocessing.get_context("spawn")
     start = context.Barrier(2)
-    both = [
-        context.Process(target=_export_in_a_process, args=(tiny_bert, tmp_path / "model", start)) for _ in range(2)
-    ]
+    both = [context.Process(target=_export_in_a_process, args=(tiny_bert, tmp_path / "model", start)) for _ in range(2)]
     for process in both:
         process.start()
     for process in both:
@@ -162,7 +160,7 @@ def test_a_cache_that_cannot_be_written_is_told_with_what_to_do(
 ):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HANDFUL_CACHE", str(tmp_path / "file" if where == "a file" else tmp_path / "file" / "cache"))
-    with pytest.raises(CheckpointError, match="cannot be written: .*HANDFUL_CACHE names another .*--runtime torch"):
+    with pytest.raises(CheckpointError, match=r"cannot be written: .*HANDFUL_CACHE names another .*--runtime torch"):
         model_for(BotSettings(), None)
 
 
@@ -258,7 +256,7 @@ def test_int8_says_what_torch_says_on_all_test_utterances(data_dir: Path, capsys
             of_torch, of_int8 = own.f1
             print(  # noqa: T201
                 f"\n{own.name}: {len(own.gold)} utterances, intents equal {own.same_intents / len(own.gold):.2%}, "
-                f"tags equal {own.same_tags / own.words:.2%}, F1 {100 * of_torch:.2f} (torch) {100 * of_int8:.2f} (int8)"
+                f"tags equal {own.same_tags / own.words:.2%}, F1 {of_torch:.2%} (torch) {of_int8:.2%} (int8)"
             )
     assert_as_good(every)
 

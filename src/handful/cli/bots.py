@@ -40,6 +40,7 @@ DEMO_SENTENCES = (
     "play some reggae in the bathroom",
     "switch off the radio in the kitchen",
     "when does my package from Happy Paws get here",
+    "who won the world cup in 1998",
 )
 
 

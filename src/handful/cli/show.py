@@ -52,16 +52,16 @@ def shown_parse(parse: Parse) -> Text:
         return shown.append("no words, no intent", style="dim")
     if parse.rejected:
         shown.append(parse.intent, style="bold red")
-        shown.append(f"   in scope {parse.in_scope:.0%}; else {parse.ranking.names[0]}", style="dim")
+        shown.append(f"   in scope {_percent(parse.in_scope)}; else {parse.ranking.names[0]}", style="dim")
     else:
         shown.append(parse.intent, style="bold").append(" ").append_text(_bar(parse.confidence))
         if len(parse.ranking) > 1:
             second = parse.ranking[1]
-            shown.append(f"   then {second.name} {second.confidence:.0%}", style="dim")
+            shown.append(f"   then {second.name} {_percent(second.confidence)}", style="dim")
     for slot in parse.slots:
         name = _name(slot.label, slot.role)
         shown.append("\n    ").append(f"{name}", style=colour_of(name)).append(f" = {slot.value}")
-        shown.append(f"  {slot.confidence:.0%}", style="dim")
+        shown.append(f"  {_percent(slot.confidence)}", style="dim")
     return shown
 
 
@@ -92,7 +92,12 @@ def _name(label: str, role: str | None) -> str:
     return label if role is None else f"{label}:{role}"
 
 
+def _percent(share: float) -> str:
+    """Nobody is a hundred percent sure."""
+    return ">99%" if share > 0.99 else "<1%" if share < 0.01 else f"{share:.0%}"
+
+
 def _bar(share: float) -> Text:
     filled = round(share * _BAR)
     colour = "green" if share >= 0.7 else "yellow" if share >= 0.4 else "red"
-    return Text("━" * filled, style=colour).append("━" * (_BAR - filled), style="dim").append(f" {share:.0%}")
+    return Text("━" * filled, style=colour).append("━" * (_BAR - filled), style="dim").append(f" {_percent(share)}")

@@ -45,7 +45,7 @@ from handful.parser.parser import Parser  # noqa: E402
 for stream in (sys.stdin, sys.stdout):
     stream.reconfigure(encoding="utf-8")  # whatever the locale
 parser = Parser.exported(here)
-for text in sys.argv[1:] or (line.rstrip("\\n") for line in sys.stdin):
+for text in sys.argv[1:] or (line.rstrip("\\r\\n") for line in sys.stdin):
     print(json.dumps(parser.parse(text).as_json(), ensure_ascii=False), flush=True)
 '''
 

@@ -13,7 +13,7 @@ import logging
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,9 @@ class _Encoder(nn.Module):
         return frozen, states
 
 
-def export_model(learner: JointSpansLearner, folder: Path, *, weights: str, precision: Precision) -> Iterator[str]:
+def export_model(
+    learner: JointSpansLearner, folder: Path, *, weights: str, precision: Precision
+) -> Generator[str, None, None]:
     """Makes the folder; yields what it is about to do. `weights` is the sum of the learner's trained weights."""
     frozen, words = learner.network.frozen, learner.network.words
     if not isinstance(frozen, FrozenLayers) or not isinstance(words, TrainedLayers):

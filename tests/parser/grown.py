@@ -1,0 +1,67 @@
+"""A model that counts what it is asked for, and parses compared in every field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+import pytest
+
+from handful.data.document import Document
+from handful.learners.span_model import DecodingSettings, Seen, SpanModel
+from handful.model.views import Measures, Names
+from handful.parser.bot import Bot
+from handful.parser.parser import Parse, Parser
+from handful.types import Utterance, Words
+
+
+class Counting:
+    """A real model, and what it was asked for."""
+
+    def __init__(self, model: SpanModel) -> None:
+        self._model = model
+        self.seen: list[Words] = []
+        self.labels: list[Words] = []
+
+    @property
+    def config(self) -> DecodingSettings:
+        return self._model.config
+
+    @property
+    def width(self) -> int:
+        return self._model.width
+
+    def plain_measures(self) -> Measures:
+        return self._model.plain_measures()
+
+    def label_vectors(self, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
+        self.labels += [*intents, *slots]
+        return self._model.label_vectors(intents, slots)
+
+    def see(self, sentences: Sequence[Words]) -> list[Seen]:
+        self.seen += sentences
+        return self._model.see(sentences)
+
+    def undisturbed(self) -> AbstractContextManager[object]:
+        return self._model.undisturbed()
+
+
+def bot_of(*utterances: Utterance, **fields: object) -> Bot:
+    return Bot("made up", Document(tuple(utterances), **fields))  # pyright: ignore[reportArgumentType]
+
+
+def texts_of(parser: Parser) -> list[str]:
+    return [u.text for u in parser.bot.document.utterances]
+
+
+def assert_equal(found: Sequence[Parse], expected: Sequence[Parse]) -> None:
+    """To the last digits but one: sums may run in another order."""
+    for mine, its in zip(found, expected, strict=True):
+        assert (mine.text, mine.words, mine.rejected, mine.intent) == (its.text, its.words, its.rejected, its.intent)
+        assert mine.ranking.names == its.ranking.names
+        assert mine.ranking.confidences == pytest.approx(its.ranking.confidences, abs=1e-6)
+        assert mine.in_scope == pytest.approx(its.in_scope, abs=1e-6)
+        assert [(s.label, s.role, s.value, s.start, s.end) for s in mine.slots] == [
+            (s.label, s.role, s.value, s.start, s.end) for s in its.slots
+        ]
+        assert [s.confidence for s in mine.slots] == pytest.approx([s.confidence for s in its.slots], abs=1e-6)
