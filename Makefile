@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test test-slow check format results results-trained results-spans shipped clean help
+.PHONY: demo test test-slow check format results results-trained results-spans results-peers results-confidence shipped clean help
 
 help:
 	@echo "make demo       install, build a parser from the starter bot, parse unseen sentences"
@@ -13,6 +13,8 @@ help:
 	@echo "make results    measure the untrained figures of README (needs HANDFUL_DATA)"
 	@echo "make results-trained  train and measure the paper's rows (needs HANDFUL_DATA, hours)"
 	@echo "make results-spans    train and measure joint_spans, in and out of domain (needs HANDFUL_DATA, hours)"
+	@echo "make results-peers    handful beside SetFit, logistic regression, a CRF and nlp.js (needs HANDFUL_DATA, npm)"
+	@echo "make results-confidence  calibration, rejection, labels saved by suggest (needs HANDFUL_DATA)"
 	@echo "make shipped    train the checkpoint that comes with the package anew (needs HANDFUL_DATA, minutes)"
 
 demo: .venv/installed
@@ -51,6 +53,19 @@ results-spans: .venv/installed-dev
 	$(BIN)/python benchmarks/parsing_speed.py --json results/parsing_speed.json
 	$(BIN)/python benchmarks/result_tables.py --write
 
+# SetFit and its kin go into an environment of their own: they are compared with, and never needed.
+results-peers: .venv/bin/python
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
+	npm ci --prefix benchmarks/nlpjs
+	.venv-peers/bin/python benchmarks/peers.py --json results/peers.json --plot results/peers.svg --threads 2
+	$(BIN)/python benchmarks/result_tables.py --write
+
+results-confidence: .venv/installed-dev
+	$(BIN)/python benchmarks/confidence.py
+	$(BIN)/python benchmarks/labels_saved.py
+	$(BIN)/python benchmarks/result_tables.py --write
+
 # The weights' sum is in CARD.md, too; tests compare the two, and the settings with configs/shipped.yml.
 shipped: .venv/installed
 	$(BIN)/handful train configs/shipped.yml --into runs/shipped --threads 2
@@ -58,7 +73,7 @@ shipped: .venv/installed
 	cp runs/shipped/checkpoint/* src/handful/shipped/
 
 clean:
-	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-peers build dist .pytest_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "handful needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 …")'

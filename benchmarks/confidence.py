@@ -216,19 +216,30 @@ def summed(draws: Sequence[Measured]) -> dict[str, Any]:
     return {name: over_draws([draw[name] for draw in draws]) for name in draws[0]}
 
 
-def tables(records: Sequence[Mapping[str, Any]]) -> str:
+def calibration_table(records: Sequence[Mapping[str, Any]]) -> str:
     names = ("intents before", "intents after", "slots before", "slots after")
-    told = table(records, "calibration", ("corpus", "shots"), ("intent accuracy", *names))
+    return table(records, "calibration", ("corpus", "shots"), ("intent accuracy", *names))
+
+
+def scope_table(records: Sequence[Mapping[str, Any]]) -> str:
     curve = tuple(f"accuracy at {recall:.0%}" for recall in RECALLS)
-    told += "\n" + table(records, "scope", ("shots", "score"), ("AUROC", "FPR95", *curve))
-    default = ("accuracy without rejection", "accuracy by default", "rejected in scope", "recall by default")
-    ours = [record for record in records if record.get("score") == OURS]
-    return told + "\n" + table(ours, "scope", ("shots",), default)
+    return table(records, "scope", ("shots", "score"), ("AUROC", "FPR95", *curve))
+
+
+def default_table(records: Sequence[Mapping[str, Any]]) -> str:
+    names = ("accuracy without rejection", "accuracy by default", "rejected in scope", "recall by default")
+    return table([record for record in records if record.get("score") == OURS], "scope", ("shots",), names)
+
+
+def tables(records: Sequence[Mapping[str, Any]]) -> str:
+    return "\n".join(make(records) for make in (calibration_table, scope_table, default_table))
 
 
 def table(records: Sequence[Mapping[str, Any]], measured: str, keys: Sequence[str], names: Sequence[str]) -> str:
     """In percent, mean ± 95 % interval over the draws."""
-    lines = ["| " + " | ".join((*keys, *names)) + " |", "|---" * (len(keys) + len(names)) + "|"]
+    said = {"corpus": "data", "shots": "examples an intent"}
+    head = [*(said.get(key, key) for key in keys), *names]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     for record in records:
         if record["measure"] == measured:
             cells = [*(str(record[key]) for key in keys), *(cell(record.get(name)) for name in names)]

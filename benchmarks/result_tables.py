@@ -13,7 +13,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from confidence import calibration_table, default_table, scope_table
+from labels_saved import table as labels_table
 from out_of_domain import table as domains_table
+from peer_tables import ratio_table
+from peer_tables import table as peers_table
 from span_tables import ablation_table, headline_table, parsing_table, spans_table
 
 ROOT = Path(__file__).parent.parent
@@ -250,7 +254,15 @@ TABLES: dict[str, dict[str, tuple[Callable[[Sequence[dict[str, Any]]], str], str
         "<!-- results:parsing -->\n": (parsing_table, "parsing_speed.json"),
     },
     "docs/training.md": {"<!-- results:speed -->\n": (speed_table, "training_speed.json")},
+    "docs/confidence.md": {
+        "<!-- results:calibration -->\n": (calibration_table, "confidence.json"),
+        "<!-- results:scope -->\n": (scope_table, "confidence.json"),
+        "<!-- results:default -->\n": (default_table, "confidence.json"),
+        "<!-- results:labels -->\n": (labels_table, "labels_saved.json"),
+    },
     "docs/results.md": {
+        "<!-- results:peers -->\n": (peers_table, "peers.json"),
+        "<!-- results:peer-ratios -->\n": (ratio_table, "peers.json"),
         "<!-- results:spans -->\n": (spans_table, "joint_spans/test-*.json"),
         "<!-- results:domains -->\n": (domains_table, "out_of_domain.json"),
         "<!-- results:prototypes -->\n": (untrained_table, "prototypes.json"),

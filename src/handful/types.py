@@ -159,7 +159,7 @@ class Prediction:
     tags: tuple[str, ...]
     slots: tuple[Slot, ...]
     slot_confidences: tuple[float, ...]
-    likeness: float | None = None  # of the best intent, on the learner's own scale: how near the sentence is to it
+    likeness: float | None = None  # the mean of the sentence's cosines with the best intent's examples
 
     def __post_init__(self) -> None:
         if not self.ranking:

@@ -77,9 +77,9 @@ def test_any_support_is_held_out_as_by_adapting_anew(examples: list[tuple[list[s
 def test_scores_are_those_behind_the_ranking():
     held = made_up(evidence=0.5).adapt(MORE).held_out()
     intents = sorted({u.intent for u in MORE})
-    for scores, prediction in zip(held.intents, held.predictions, strict=True):
+    for scores, cosines, prediction in zip(held.intents, held.cosines, held.predictions, strict=True):
         assert intents[int(scores.argmax())] == prediction.intent
-        assert scores.max() == prediction.likeness
+        assert cosines[scores.argmax()] == prediction.likeness
 
 
 def test_a_hint_makes_a_span_win_and_no_more():

@@ -10,7 +10,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handful.model.views import Views
 from handful.model.spans import (
     IMPOSSIBLE,
     Measure,
@@ -23,6 +22,7 @@ from handful.model.spans import (
     span_vectors,
     unit_rows,
 )
+from handful.model.views import Views
 from oracles import joint_spans as oracle
 
 Library = Callable[[Any], Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 import pytest
@@ -65,3 +65,17 @@ def assert_equal(found: Sequence[Parse], expected: Sequence[Parse]) -> None:
             (s.label, s.role, s.value, s.start, s.end) for s in its.slots
         ]
         assert [s.confidence for s in mine.slots] == pytest.approx([s.confidence for s in its.slots], abs=1e-6)
+
+
+class Interrupted(Counting):
+    """While it looks at a sentence, something else happens, as in another thread; once."""
+
+    def __init__(self, model: SpanModel) -> None:
+        super().__init__(model)
+        self.meanwhile: Callable[[], object] | None = None
+
+    def see(self, sentences: Sequence[Words]) -> list[Seen]:
+        happens, self.meanwhile = self.meanwhile, None
+        if happens is not None:
+            happens()
+        return super().see(sentences)

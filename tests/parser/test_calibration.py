@@ -132,7 +132,7 @@ def bot_of(
         ranking = Ranking(tuple("abc"[number] for number in order), tuple(shares[order].tolist()))
         said = (Slot("city", 0, 1),)
         predictions.append(Prediction(ranking, tags_of(said, 2), said, (confidence,), float(max(raw))))
-    return utterances, HeldOut(tuple(range(len(rows))), np.array(scores), tuple(predictions))
+    return utterances, HeldOut(tuple(range(len(rows))), np.array(scores), tuple(predictions), np.array(scores))
 
 
 def test_an_intent_that_is_too_sure_gets_a_higher_temperature_and_the_others_follow_a_little():
@@ -158,7 +158,7 @@ def test_slots_that_are_wrong_are_trusted_less():
 
 def test_a_bot_whose_examples_cannot_be_asked_for_is_what_is_expected():
     utterances = [Utterance.from_words(["hello"], "a"), Utterance.from_words(["bye"], "b")]
-    found = fit_calibration(utterances, HeldOut((), np.empty((0, 2)), ()), "ab")
+    found = fit_calibration(utterances, HeldOut((), np.empty((0, 2)), (), np.empty((0, 2))), "ab")
     assert found == Calibration()
     assert found.temperature == 1 / EXPECTED.sharpness
 

@@ -17,7 +17,7 @@ from handful.parser.bot import load_bot, starter_bot
 from handful.parser.parser import Parser
 from handful.types import Slot, Utterance
 from learners.made_up import SUPPORT, WORDS, made_up, utterance
-from parser.grown import Counting, assert_equal, bot_of, texts_of
+from parser.grown import Counting, Interrupted, assert_equal, bot_of, texts_of
 
 NEW = ("how much is a ticket to [Riga](city)", "what does a ticket to [Bonn](city) cost")
 ASKED = ("how much is a ticket to Lisbon", "play jazz", "will it rain in Oslo", "send 20 euros to Maria", "xyzzy", "")
@@ -265,6 +265,18 @@ def test_a_parser_that_grows_while_it_parses_never_mixes_states(small: Parser):
     assert failures == []
     assert set(answers) <= states
     assert len(set(answers)) > 1, "the bot grew while it was asked"
+
+
+@pytest.mark.parametrize("ask", [Parser.parse, Parser.explain])
+def test_an_answer_is_that_of_the_bot_that_was_asked(ask: Callable[[Parser, str], object]):
+    """Whatever is added or taken away before it comes."""
+    model = Interrupted(made_up())
+    parser = Parser(bot_of(*SUPPORT), model)
+    before, after = (ask(parser.with_examples(examples), "fly to rome now") for examples in (SUPPORT, SUPPORT[:2]))
+    model.meanwhile = lambda: (parser.remove(intent="ask"), parser.remove(intent="other"))
+    assert ask(parser, "fly to rome now") == before
+    assert parser.bot.intents == ("Fly",)
+    assert ask(parser, "fly to rome now") == after != before
 
 
 # -- any sequence ------------------------------------------------------------------------------------------------------

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
 
-from handful.data.bio import tags_of
+from handful.data.bio import OUTSIDE, tags_of
 from handful.learners.intent_slots import Compared, IntentSlots
+from handful.learners.slot_paths import labelled_paths
 from handful.learners.span_model import Encodings, Seen, SpanModel
 from handful.learners.span_support import SpanSupport
 from handful.learners.support import ranked
+from handful.model.nearness import ClassMeans
 from handful.model.prototypes import Floats
 from handful.model.segments import best_segmentations, log_sum, span_probabilities
-from handful.model.spans import IMPOSSIBLE, Likeness, Members, Numbers, class_subset
+from handful.model.spans import Likeness, Members, Numbers, class_subset
 from handful.model.views import Views
 from handful.types import Prediction, Slot, Utterance, Words
 
-Path = list[tuple[int, int]]  # the spans [start, end) of a segmentation
 Hints = Sequence[Sequence[Slot]]  # of each sentence the spans that could be some slot
 
 _OUTSIDE_EXAMPLES = 2048  # of the words outside all slots; a bot of ten thousand examples has no need of more
@@ -39,6 +39,7 @@ class HeldOut:
     numbers: tuple[int, ...]
     intents: Floats  # [n, N]: what each intent scores
     predictions: tuple[Prediction, ...]
+    cosines: Floats  # [n, N]: the mean of those with each intent's examples
 
 
 class AdaptedSpans:
@@ -62,6 +63,7 @@ class AdaptedSpans:
         parts = ((np.array(rows), self._views([seen[row] for row in rows])) for rows in self._batches(seen))
         with model.undisturbed():
             self._members = shown.members_in(parts, names)
+        self._intent_means = ClassMeans.of(self._members.intents)
         self._like_intents = Likeness(self._members.intents, self._measures.intents)
         outside = _sampled(class_subset(self._members.types, [len(shown.labels.slots)]))
         self._like_outside = Likeness(outside, self._measures.types)
@@ -89,7 +91,7 @@ class AdaptedSpans:
                 asked = _Asked(
                     [seen[row] for row in rows], tag_candidates, None if hints is None else [hints[row] for row in rows]
                 )
-                found |= zip(rows, self._decoded(asked)[1], strict=True)
+                found |= zip(rows, self._decoded(asked)[2], strict=True)
         return [found[row] for row in range(len(seen))]
 
     def held_out(self) -> HeldOut:
@@ -97,16 +99,17 @@ class AdaptedSpans:
         shown = self._shown
         counts = np.bincount(shown.labels.intent_numbers)
         numbers = np.flatnonzero(counts[shown.labels.intent_numbers] > 1)
-        scores = np.empty((len(numbers), len(counts)))
+        scores, cosines = np.empty((2, len(numbers), len(counts)))
         predictions: dict[int, Prediction] = {}
         with self._model.undisturbed():
             alone = shown.alone()
             for rows in self._batches([self._examples[number] for number in numbers]) if len(numbers) else ():
                 own = numbers[rows]
                 asked = _Asked([self._examples[number] for number in own], None, None, own, [alone[n] for n in own])
-                scores[rows], found = self._decoded(asked)
+                scores[rows], cosines[rows], found = self._decoded(asked)
                 predictions |= zip(rows, found, strict=True)
-        return HeldOut(tuple(numbers.tolist()), scores, tuple(predictions[row] for row in range(len(numbers))))
+        found = tuple(predictions[row] for row in range(len(numbers)))
+        return HeldOut(tuple(numbers.tolist()), scores, found, cosines)
 
     def nearest_spans(self, words: Words, spans: Sequence[Slot], count: int) -> list[list[tuple[int, Slot, float]]]:
         """Of each span of a sentence the examples' slots that it is likest to, whatever their label: the number of the
@@ -154,12 +157,15 @@ class AdaptedSpans:
         rows, means = np.concatenate([own for own, _ in seen]), np.stack([mean for _, mean in seen])
         return Views.of(rows, means, [len(own) for own, _ in seen], self._shown.longest)
 
-    def _decoded(self, asked: _Asked) -> tuple[Floats, list[Prediction]]:
-        """What each intent scores, [B, N], and what is said of each sentence."""
+    def _decoded(self, asked: _Asked) -> tuple[Floats, Floats, list[Prediction]]:
+        """What each intent scores, how near its examples are, [B, N] each, and what is said of each sentence."""
         views = self._views(asked.seen)
         count, steps = views.outside.shape
         but = asked.but
         intents = self._like_intents(views.sentences, but).astype(np.float64)
+        cosines = self._intent_means.cosines(views.sentences, but)
+        if not self._shown.labels.slots:  # nothing to find, and no evidence from it
+            return intents, cosines, self._without_slots(intents, cosines, views.lengths)
         flat = views.types.reshape(count * steps, -1)
         owners = None if but is None else np.repeat(but, steps)
         outside = views.outside + self._like_outside(flat, owners).reshape(count, steps)
@@ -175,12 +181,15 @@ class AdaptedSpans:
         kept = np.flatnonzero(chosen == intents.argmax(1)[rows])  # one a sentence, in order
 
         paths = [paths[pair] for pair in kept] if asked.allowed is None else None
-        paths, best, labels, whole = self._labelled(compared, chosen[kept], outside, views.lengths, paths, asked)
+        once = self._shown if self._model.config.slot_repeats == "shown" else None
+        paths, best, labels, whole = labelled_paths(
+            compared, chosen[kept], outside, views.lengths, paths, asked.allowed, once, but
+        )
         shares = span_probabilities(outside, whole, views.lengths, paths)
         probabilities = np.exp(intents - log_sum(intents)[:, None])
-        return intents, [
+        predictions = [
             self._prediction(
-                intents[row],
+                float(cosines[row, intents[row].argmax()]),
                 probabilities[row],
                 path,
                 labels[row],
@@ -191,59 +200,14 @@ class AdaptedSpans:
             )
             for row, path in enumerate(paths)
         ]
+        return intents, cosines, predictions
 
-    def _labelled(
-        self,
-        compared: Sequence[Compared],
-        intents: Numbers,
-        outside: Floats,
-        lengths: Sequence[int],
-        paths: list[Path] | None,
-        asked: _Asked,
-    ) -> tuple[list[Path], Floats, Numbers, Floats]:
-        """With an intent for each sentence: its best segmentation (`paths`, where it is known already), and of a span
-        what its best slot scores, which slot that is, and log Σ over the slots.
-
-        A slot is filled once, unless an example shows it twice. Found greedily: of its spans the one that gains most
-        keeps it, it is closed to all others, and the sentence is cut anew.
-        """
-        shape = (*outside.shape, compared[0].scores.shape[2])
-        best, labels, whole = (np.empty(shape, dtype=kind) for kind in (float, np.intp, float))
-        while True:
-            for part in compared:
-                best[part.rows], labels[part.rows], whole[part.rows] = part.labelled(intents[part.rows], asked.allowed)
-            if paths is None:
-                paths, _ = best_segmentations(outside, best, lengths)
-            # Where outside costs more than what is impossible, a path may lead through it all the same.
-            paths = [
-                [(start, end) for start, end in path if best[row, start, end - start - 1] > IMPOSSIBLE / 2]
-                for row, path in enumerate(paths)
-            ]
-            closed = False
-            for part in compared if self._model.config.slot_repeats == "shown" else ():
-                for place, row in enumerate(part.rows.tolist()):
-                    own = None if asked.but is None else int(asked.but[row])
-                    for slot, spans in self._repeated(paths[row], labels[row], own):
-                        gains = [
-                            best[row, start, end - start - 1] - outside[row, start:end].sum() for start, end in spans
-                        ]
-                        part.keep_one(place, slot, spans[int(np.argmax(gains))])
-                        closed = True
-            if not closed:
-                return paths, best, labels, whole
-            paths = None
-
-    def _repeated(self, path: Path, labels: Numbers, but: int | None) -> Iterator[tuple[int, Path]]:
-        """Slots that a sentence has more than once, and no example (`but` that one) has; with their spans."""
-        if len(path) < 2:
-            return
-        spans: defaultdict[int, Path] = defaultdict(list)
-        for start, end in path:
-            spans[int(labels[start, end - start - 1])].append((start, end))
-        for slot, found in spans.items():
-            itself = but is not None and self._shown.own_slots[but][slot] > 1
-            if len(found) > 1 and self._shown.repeated[slot] == int(itself):
-                yield slot, found
+    def _without_slots(self, intents: Floats, cosines: Floats, lengths: Sequence[int]) -> list[Prediction]:
+        probabilities = np.exp(intents - log_sum(intents)[:, None])
+        return [
+            Prediction(ranked(self._shown.labels.intents, own), (OUTSIDE,) * length, (), (), float(near[row.argmax()]))
+            for row, own, near, length in zip(intents, probabilities, cosines, lengths, strict=True)
+        ]
 
     def _likeliest(self, intents: Floats) -> tuple[Numbers, Numbers]:
         """Sentences and their likeliest intents, the ones whose slots have a say; sentences in order."""
@@ -276,7 +240,7 @@ class AdaptedSpans:
 
     def _prediction(
         self,
-        scores: Floats,
+        near: float,
         probabilities: Floats,
         path: Sequence[tuple[int, int]],
         labels: Numbers,
@@ -293,7 +257,7 @@ class AdaptedSpans:
             # Of all segmentations those with this span, and of those the ones where it has this label.
             place = start, end - start - 1
             confidences.append(min(share * float(np.exp(best[place] - whole[place])), 1.0))
-        return Prediction(ranking, tags_of(slots, length), tuple(slots), tuple(confidences), float(scores.max()))
+        return Prediction(ranking, tags_of(slots, length), tuple(slots), tuple(confidences), near)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

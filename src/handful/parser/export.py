@@ -29,7 +29,7 @@ from handful.training.shipped import checkpoint_sums, shipped_folder
 _ENTRY = "handful.parser.parser"
 _NEEDED = ("numpy", "onnxruntime", "tokenizers")
 
-_PARSE = '''"""Parses sentences with the bot in this folder: arguments, or lines of stdin. One line of JSON a sentence."""
+_PARSE = '''"""Parses sentences with the bot in this folder: arguments, or lines of stdin. A line of JSON each."""
 
 import json
 import os
