@@ -29,17 +29,12 @@ def minilm() -> RememberingEncoder:
     return RememberingEncoder(TransformerEncoder(minilm_folder()))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test reads or leaves anything in the user's cache; what is made in one test is there for the next."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HANDFUL_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
         yield
-
-
-@pytest.fixture(autouse=True)
-def _own_cache(shared_cache: None) -> None:
-    """Every test has it, asked for or not."""
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,9 @@ def tables(monkeypatch: pytest.MonkeyPatch):
     sys.modules.pop("result_tables")
 
 
-@pytest.mark.parametrize("file", ["README.md", "docs/method.md", "docs/training.md", "docs/results.md", "docs/confidence.md"])
+@pytest.mark.parametrize(
+    "file", ["README.md", "docs/method.md", "docs/training.md", "docs/results.md", "docs/confidence.md"]
+)
 def test_tables_are_those_of_the_measured_results(file: str, tables):
     assert tables.with_tables(file) == (ROOT / file).read_text(encoding="utf-8")
 

@@ -141,7 +141,6 @@ def test_a_mistake_in_the_bot_leaves_no_folder(run: Run, bot: Path, tmp_path: Pa
     assert "there is no such file" in missing.err
 
 
-@pytest.mark.xfail(reason="`handful parse` reads a folder as a bot's file; Parser.load knows exported ones")
 def test_an_exported_bot_is_parsed_with(run: Run, bot: Path, tmp_path: Path):
     assert run("export", str(bot), str(tmp_path / "out")).code == 0
     assert told(run, tmp_path / "out", "fly to Paris") == told(run, bot, "fly to Paris")

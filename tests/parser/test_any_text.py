@@ -150,7 +150,9 @@ def test_a_regular_expression_makes_a_slot_win():
     assert slots_of(with_tables(regexes={"shop": ("[A-Z]{2}-[0-9]{2}-[0-9]",)}), text)["shop"] == "QX-77-1"
 
 
-def test_a_match_is_no_order():
+def test_a_match_is_no_order(monkeypatch: pytest.MonkeyPatch):
     """A word that is in a table is still decided by the whole sentence."""
-    parser = with_tables(lookups={"artist": ("in", "the", "kitchen")})
-    assert slots_of(parser, "switch off the lamp in the kitchen") == {"device": "lamp", "room": "kitchen"}
+    text, parser = "play jazz in the kitchen", with_tables(lookups={"genre": ("kitchen",)})
+    assert slots_of(parser, text) == slots_of(shipped(), text) == {"genre": "jazz", "room": "kitchen"}
+    monkeypatch.setattr("handful.learners.span_decoding.HINT_BONUS", 30.0)
+    assert slots_of(parser, text)["genre"] == "kitchen", "the match was heard, and outvoted"

@@ -14,7 +14,7 @@ from handful.training.shipped import READY, ready_learner
 
 
 @pytest.fixture(scope="module", params=[*READY, "int8"])
-def parser(minilm: RememberingEncoder, request: pytest.FixtureRequest, shared_cache: None) -> Parser:
+def parser(minilm: RememberingEncoder, request: pytest.FixtureRequest) -> Parser:
     if request.param == "int8":
         return Parser.of(starter_bot())
     learner = PrototypeLearner(minilm) if request.param == "prototypes" else ready_learner(request.param)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,14 +13,6 @@ from handful.runtime.export import export_model
 from handful.runtime.folder import Precision
 
 WEIGHTS = "0" * 64
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _own_cache_for_fixtures(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Fixtures of a whole session come before those of a test: they, too, must leave the user's cache alone."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HANDFUL_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -81,6 +81,7 @@ def parse(
     """Parse sentences with a bot."""
     from handful.parser.bot import load_bot
     from handful.parser.parser import Parser
+    from handful.parser.ready import EXPORTED
 
     for text in texts or []:
         if not _is_unicode(text):
@@ -89,14 +90,17 @@ def parse(
         raise ConfigError("there is no sentence: stdin is closed, and none was given")
     if not texts and sys.stdin.isatty():
         err.print("One sentence a line; Ctrl-D ends.", style="dim")
-    loaded = load_bot(bot, format_name)
-    warn(loaded.document.warnings)
     wanted = None if threshold is None else _threshold(threshold)
-    parser = Parser.of(loaded, bot, learner=learner, runtime=runtime, tuned=tuned, progress=tell)
+    if (bot / EXPORTED).is_file():
+        parser = Parser.exported(bot)
+    else:
+        loaded = load_bot(bot, format_name)
+        warn(loaded.document.warnings)
+        parser = Parser.of(loaded, bot, learner=learner, runtime=runtime, tuned=tuned, progress=tell)
     if wanted is not None:
         parser.threshold = wanted
     if parser.tuning is not None and parser.tuning_is_stale:
-        newer = parser.tuning.newer(loaded.document.utterances)
+        newer = parser.tuning.newer(parser.bot.document.utterances)
         warn([f"{bot}: its examples have changed since it was tuned ({newer} new): `handful tune {bot}` tunes anew"])
     if texts:
         _print_parses(parser, texts, as_json, explain)

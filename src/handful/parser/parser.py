@@ -246,7 +246,8 @@ class Parser:
                 f"{path}: found the ending '{path.suffix}', expected .yml or .yaml: a bot is saved as YAML"
             )
         bot, understanding, _ = self._state
-        lost = rasa_yaml.write(bot.document, path)
+        settings = replace(bot.settings, threshold=self.threshold)
+        lost = rasa_yaml.write(replace(bot.document, settings=settings), path)
         if understanding.confidence is not None:
             write_ready(ready_folder(path), self.ready, self._identity)
         return lost
