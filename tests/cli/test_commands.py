@@ -114,7 +114,9 @@ def test_check_counts_and_tells_what_is_odd(run, bot: Path):
     ran = run("check", str(bot))
     assert ran.code == 0
     assert "the same text under 'greet', 'thanks'" in ran.err
-    assert "2 to look at" in ran.out
+    assert "'greet' and 'thanks' are hard to tell apart" in ran.err
+    assert "3 to look at" in ran.out
+    assert "2 to look at" in run("check", str(bot), "--no-model").out
 
 
 def test_check_tells_every_error_at_once(run, bot: Path):

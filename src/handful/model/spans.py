@@ -140,8 +140,9 @@ def span_vectors(views: Sequence[Vectors], lengths: Sequence[int], longest: int)
     first, last, middle, before, after = views
     xp, steps = library(first), first.shape[1]
     nothing = xp.zeros_like(first[:, :1])
-    there = converted((np.arange(steps) < np.asarray(lengths)[:, None])[..., None], first)
-    after = xp.where(there, after, xp.zeros_like(after))
+    if min(lengths) < steps:  # padding is no neighbour
+        there = converted((np.arange(steps) < np.asarray(lengths)[:, None])[..., None], first)
+        after = xp.where(there, after, xp.zeros_like(after))
     first = first + xp.concatenate([nothing, before[:, :-1]], axis=1)
     last = last + xp.concatenate([after[:, 1:], nothing], axis=1)
     ends = span_ends(steps, longest)

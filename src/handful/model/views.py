@@ -50,8 +50,11 @@ class Views:
         xp = library(rows)
         own, steps = np.asarray(lengths), max(lengths)
         longest = min(longest, steps)
-        place = (np.cumsum(own) - own)[:, None] + np.minimum(np.arange(steps), own[:, None] - 1)
-        padded = rows[place.reshape(-1)].reshape(len(own), steps, rows.shape[1])
+        if len(own) == 1:  # as a service is asked: nothing to pad
+            padded = rows[None]
+        else:
+            place = (np.cumsum(own) - own)[:, None] + np.minimum(np.arange(steps), own[:, None] - 1)
+            padded = rows[place.reshape(-1)].reshape(len(own), steps, rows.shape[1])
         width = (rows.shape[1] - BORDERS) // VIEWS
         types, *of_spans = (padded[..., number * width : (number + 1) * width] for number in range(VIEWS))
         scores = padded[..., VIEWS * width :]
