@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from handful.cli.bots import BotPath, FormatName, LearnerChoice
+from handful.cli.bots import BotPath, FormatName, LearnerChoice, tell
 from handful.cli.console import err, out, warn
 from handful.errors import HandfulError
 
@@ -36,7 +36,7 @@ def suggest(
     sentences = read_lines(pool)
     loaded = load_bot(bot, format_name)
     warn(loaded.document.warnings)
-    found = suggested(Parser.of(loaded, bot, learner=learner), sentences, count)
+    found = suggested(Parser.of(loaded, bot, learner=learner, progress=tell), sentences, count)
     err.print(_left_out(found, pool), style="dim")
     if not found.chosen:
         raise HandfulError(f"{pool}: there is nothing to annotate in it")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from handful.cli.bots import BotPath, FormatName, LearnerChoice
+from handful.cli.bots import BotPath, FormatName, LearnerChoice, tell
 from handful.cli.console import err, warn
 from handful.errors import ConfigError, DataError, Place
 
@@ -80,7 +80,7 @@ def test(
     notes = _notes(loaded, held) if against is not None else _fold_notes(loaded, bot, learner, tuned)
     warn(notes)
     # Tuned weights have learnt from all examples: asked for these, they would only remember.
-    parser = Parser.of(loaded, bot, learner=learner, tuned=tuned and against is not None)
+    parser = Parser.of(loaded, bot, learner=learner, tuned=tuned and against is not None, progress=tell)
     if against is not None:
         asked, cases = Against(str(against)), _shown(ask(parser, held))
     else:

@@ -18,13 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
 from typing import Annotated, Literal
 
 import numpy as np
 import torch
 from pydantic import Field
-from threadpoolctl import ThreadpoolController
 from torch import Tensor
 from torch.nn import functional
 
@@ -39,6 +37,7 @@ from handful.learners.tuning import TuningConfig, tuned
 from handful.model.segments import log_partition, log_sum
 from handful.model.span_network import Part, SpanNetwork
 from handful.model.spans import IMPOSSIBLE, Measure, Numbers, likeness, range_sums
+from handful.model.threads import one_blas_thread
 from handful.model.views import Measures, Names, Views
 from handful.settings import Settings
 from handful.types import Episode, Utterance, Words
@@ -160,8 +159,7 @@ class JointSpansLearner:
         return Names(*(part.cpu().numpy() for part in (names.intents, names.types, names.spans)))
 
     def undisturbed(self) -> AbstractContextManager[object]:
-        """numpy's threads and torch's would take turns in waiting for each other: products this small want one."""
-        return _blas_threads().limit(limits=1, user_api="blas")
+        return one_blas_thread()
 
     def see(self, sentences: Sequence[Words]) -> list[Seen]:
         """Of each sentence its words' views, [T, 6k + 4], and its own vector, [d]; dropout is off."""
@@ -191,12 +189,6 @@ class JointSpansLearner:
             split = np.split(rows, np.cumsum([len(words) for words in batch])[:-1])
             found += [np.concatenate([own.ravel(), mean]) for own, mean in zip(split, means, strict=True)]
         return found
-
-
-@cache
-def _blas_threads() -> ThreadpoolController:
-    """Looks for numpy's libraries once; torch's own threads are none of its business."""
-    return ThreadpoolController()
 
 
 def _span_scores(views: Views, types: Tensor, members: SupportMembers, measure: Measure, itself: Numbers) -> Tensor:

@@ -49,7 +49,8 @@ class SpanSupport:
         # How many utterances show a slot twice.
         self.repeated = Counter(slot for own in self.own_slots for slot, count in own.items() if count > 1)
         self._words, self._spans = columns(words, 3), columns(spans, 4)
-        self.longest = max([_LONGEST, *(self._spans[2] + 1)])
+        # Without any slot no span is ever looked at.
+        self.longest = max([_LONGEST, *(self._spans[2] + 1)]) if labels.slots else 1
         self.intent_texts = [_text(intent, descriptions) for intent in labels.intents]
         # In the paper's corpora a slot is named `intent.slot`; what it means is the second half.
         self.slot_texts = [_text(slot, descriptions, f"{shown_with[slot]}.") for slot in labels.slots]

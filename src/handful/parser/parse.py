@@ -49,6 +49,7 @@ class Parse:
             "text": self.text,
             "intent": {"name": self.intent, "confidence": round(self.confidence, 4)},
             "rejected": self.rejected,
+            "in_scope": round(self.in_scope, 4),
             "slots": [
                 {
                     "label": slot.label,

@@ -119,7 +119,7 @@ class Parser:
         return [
             self._parse(text, words, next(predictions), bot, understanding)
             if words
-            else Parse(text, (), Ranking((), ()), ())
+            else Parse(text, (), Ranking((), ()), (), in_scope=0.0)
             for text, words in zip(texts, split, strict=True)
         ]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +18,7 @@ from handful.errors import CheckpointError
 from handful.learners.span_decoding import AdaptedSpans
 from handful.learners.span_model import Seen
 from handful.model.spans import Measure, unit_rows
+from handful.model.threads import one_blas_thread
 from handful.model.views import Measures, Names
 from handful.runtime.graph import GraphEncoder
 from handful.types import Utterance, Words
@@ -110,11 +111,12 @@ class ExportedSpans:
         for start in range(0, len(sentences), _ENCODED_TOGETHER):
             hidden = self._encoder.hidden(sentences[start : start + _ENCODED_TOGETHER])
             words = [own.states[own.layout.word_rows] for own in hidden]
-            rows = self._heads.views(words[0] if len(words) == 1 else np.concatenate(words))
+            with one_blas_thread():
+                rows = self._heads.views(words[0] if len(words) == 1 else np.concatenate(words))
             ends = np.cumsum([len(own) for own in words])
             for own, end in zip(hidden, ends.tolist(), strict=True):
                 found.append((rows[end - len(own.layout.word_rows) : end], own.states[own.layout.counted_rows].mean(0)))
         return found
 
     def undisturbed(self) -> AbstractContextManager[object]:
-        return nullcontext()
+        return one_blas_thread()
