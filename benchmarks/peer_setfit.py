@@ -46,8 +46,9 @@ class SetFitIntents:
     With 150 intents it does not gain. CLINC150's dev split, head of C = 10, frozen against trained: 5 shots (600 asked)
     89.0 against 89.7 (1 iteration at 2e-5), 89.8 (1 at 5e-5), 89.5 (5 at 2e-5), 88.0 (5 at 5e-5); 10 shots (1,000
     asked) 91.2 against 90.4 (1 at 2e-5) and 89.7 (1 at 5e-5). The nearest mean falls with it (89.1 to 87.6), so it is
-    the body that gets worse, not the head: pairs of two intents are pulled to a cosine of 0 whether they were ever
-    mixed up or not. Gentle is best there; 20 iterations and more, half an hour a bot on one core, were not tried.
+    the body that gets worse, not the head; perhaps since pairs of two intents are pulled to a cosine of 0 whether they
+    were ever mixed up or not. Gentle was best of what was tried; 20 iterations and more, half an hour a bot on one
+    core, were not.
     """
 
     def __init__(self) -> None:
