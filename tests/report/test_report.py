@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 
 from handful.parser.explain import Neighbour
-
 from handful.report.assessment import assess
 from handful.report.cases import Case
 from handful.report.report import Against, CrossValidation, Report
