@@ -101,3 +101,13 @@ def test_a_hint_of_a_slot_that_no_example_has_is_nothing():
     asked = ("fly", "to", "a", "b")
     odd = [Slot("nowhere", 0, 1), Slot("city", 0, 4)]
     assert adapted.predict([asked], hints=[odd[:1]]) == adapted.predict([asked])
+
+
+def test_of_many_examples_some_are_asked_for_evenly_and_told_by_all_others():
+    adapted = made_up(evidence=0.5).adapt(MORE)
+    whole, some = adapted.held_out(), adapted.held_out(4)
+    assert len(some.numbers) == 4
+    assert (some.numbers[0], some.numbers[-1]) == (whole.numbers[0], whole.numbers[-1])
+    told = dict(zip(whole.numbers, whole.predictions, strict=True))
+    assert [told[number] for number in some.numbers] == list(some.predictions)
+    assert adapted.held_out(100).numbers == whole.numbers

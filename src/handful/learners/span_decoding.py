@@ -94,11 +94,14 @@ class AdaptedSpans:
                 found |= zip(rows, self._decoded(asked)[2], strict=True)
         return [found[row] for row in range(len(seen))]
 
-    def held_out(self) -> HeldOut:
-        """Leave-one-out over the examples: just what a bot without the example would say of it."""
+    def held_out(self, most: int | None = None) -> HeldOut:
+        """Leave-one-out over the examples: just what a bot without the example would say of it. Of more than `most`,
+        so many, evenly from all of them: the others are examples all the same."""
         shown = self._shown
         counts = np.bincount(shown.labels.intent_numbers)
         numbers = np.flatnonzero(counts[shown.labels.intent_numbers] > 1)
+        if most is not None and len(numbers) > most:
+            numbers = numbers[np.linspace(0, len(numbers) - 1, most).astype(np.intp)]
         scores, cosines = np.empty((2, len(numbers), len(counts)))
         predictions: dict[int, Prediction] = {}
         with self._model.undisturbed():

@@ -185,7 +185,7 @@ class Parser:
         """What is said of each example by a bot without it; None where it is the only one of its intent, or where the
         learner cannot be asked that."""
         understanding = self._state[1]
-        held = understanding.held_out
+        held = understanding.held_out()
         if held is None:
             return [None] * len(understanding.utterances)
         known = dict(zip(held.numbers, held.predictions, strict=True))

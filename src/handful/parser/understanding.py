@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from handful.learners.learner import Learner
 
 
+_ENOUGH = 1500  # examples to set confidences by: a bot of ten thousand that gains one must not wait for all of them
+
+
 @dataclass(frozen=True, slots=True)
 class Confidence:
     """Set by leave-one-out over the bot's own examples."""
@@ -57,15 +60,14 @@ class Understanding:
             return self._spans.predict(sentences, hints=hints)
         return self._adapted.predict(sentences)
 
-    @cached_property
-    def held_out(self) -> HeldOut | None:
+    def held_out(self, most: int | None = None) -> HeldOut | None:
         """The examples, each told by the others; None where the learner cannot do that."""
-        return None if self._spans is None else self._spans.held_out()
+        return None if self._spans is None else self._spans.held_out(most)
 
     @cached_property
     def confidence(self) -> Confidence | None:
         """None: the learner's own confidences are all there is, and nothing is rejected."""
-        held = self.held_out
+        held = self.held_out(_ENOUGH)
         if held is None:
             return None
         intents = sorted({utterance.intent for utterance in self.utterances})
