@@ -53,6 +53,7 @@ class Handful:
         from handful.parser.parser import Parse, Parser
 
         parser = Parser.with_model(Bot("peers", Document(tuple(support))), self._model)
+        parser.calibrate()  # the first parse would do it; it is part of adapting
 
         def spans(parse: Parse) -> frozenset[Span]:
             return frozenset((slot.label, slot.start, slot.end) for slot in parse.slots)

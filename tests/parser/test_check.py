@@ -37,7 +37,7 @@ def test_nothing_odd_is_nothing_told():
 
 def test_one_intent_is_told():
     (finding,) = told(bot(("one", "x"), ("two", "x")), "one intent")
-    assert str(finding) == "bot.yml:1: there is one intent, 'x': every sentence will be given it; write a second one"
+    assert str(finding) == "bot.yml:1: there is one intent, 'x': every sentence gets it or nothing; write a second one"
 
 
 def test_one_example_is_told_with_its_line_for_each_intent():

@@ -7,7 +7,7 @@ import multiprocessing
 import subprocess
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
 from handful.learners.span_decoding import AdaptedSpans
 from handful.parser.models import model_for, runtime_folder
 from handful.runtime.export import export_model
-from handful.runtime.folder import ABOUT, load_exported
+from handful.runtime.folder import ABOUT, Precision, load_exported
 from handful.training.scoring import span_f1
 from handful.training.shipped import checkpoint_sums, ready_learner, shipped_folder
 from handful.types import Prediction, Utterance
@@ -151,6 +151,15 @@ def test_a_process_that_exports_first_of_all_keeps_its_logging(tiny_bert: Path, 
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
     assert (tmp_path / "model" / ABOUT).is_file()
+
+
+def test_a_graph_says_nothing_of_the_machine_that_made_it(tiny_export: Callable[[Precision], Path]):
+    import handful
+
+    for precision in ("float32", "int8"):
+        content = (tiny_export(precision) / "model.onnx").read_bytes()
+        for place in (Path(handful.__file__).parents[1], Path(torch.__file__).parents[1]):
+            assert str(place).encode() not in content
 
 
 # -- the cache ---------------------------------------------------------------------------------------------------------

@@ -92,11 +92,15 @@ def parse(
         err.print("One sentence a line; Ctrl-D ends.", style="dim")
     wanted = None if threshold is None else _threshold(threshold)
     if (bot / EXPORTED).is_file():
+        if learner != "joint_spans" or runtime == "torch" or not tuned:
+            raise ConfigError(f"{bot}: an exported bot has one model: leave out --learner, --runtime and --no-tuned")
         parser = Parser.exported(bot)
     else:
         loaded = load_bot(bot, format_name)
         warn(loaded.document.warnings)
         parser = Parser.of(loaded, bot, learner=learner, runtime=runtime, tuned=tuned, progress=tell)
+    if not parser.can_reject and (wanted is not None or parser.threshold not in ("auto", "off")):
+        warn(["this learner cannot tell what is out of scope: the threshold is not used"])
     if wanted is not None:
         parser.threshold = wanted
     if parser.tuning is not None and parser.tuning_is_stale:

@@ -72,4 +72,5 @@ def _left_out(found: Suggestions, pool: Path) -> str:
         (found.wordless, "without words"),
     )
     left = [f"{number} {what}" for number, what in counts if number]
-    return f"{pool}: {found.asked} sentences" + (f"; left out: {', '.join(left)}" if left else "")
+    some = f", {found.looked_at} of them looked at, evenly from all" if found.looked_at < found.asked else ""
+    return f"{pool}: {found.asked} sentences{some}" + (f"; left out: {', '.join(left)}" if left else "")

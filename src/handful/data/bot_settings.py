@@ -15,7 +15,7 @@ RUNTIMES: tuple[Runtime, ...] = get_args(Runtime)
 class BotSettings:
     """None: the file does not say, and the parser's own default holds."""
 
-    threshold: Threshold = "auto"  # how sure an intent must be; "off": every sentence gets one
+    threshold: Threshold = "auto"  # how likely a sentence must be in scope; "off": each gets an intent
     encoder: str | Path | None = None  # a name, or a folder
     checkpoint: Path | None = None  # the folder of a checkpoint or of a run
     runtime: Runtime | None = None

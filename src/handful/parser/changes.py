@@ -44,6 +44,8 @@ def without_removed(bot: Bot, intent: str | None, slot: str | None, text: str | 
 
 
 def _utterance(example: Utterance | str, intent: str | None) -> Utterance:
+    if not isinstance(example, (Utterance, str)):
+        raise ConfigError(f"found {example!r}, expected an example: marked text, or an Utterance")
     if isinstance(example, Utterance):
         if intent is not None and example.intent != intent:
             raise ConfigError(f"the example “{example.text}” has the intent '{example.intent}', not '{intent}'")

@@ -39,7 +39,7 @@ def _few_intents(bot: Bot) -> Iterator[Finding]:
     if len(bot.intents) == 1:
         yield Finding(
             bot.document.place_of(0),
-            f"there is one intent, '{bot.intents[0]}': every sentence will be given it",
+            f"there is one intent, '{bot.intents[0]}': every sentence gets it or nothing",
             "write a second one",
         )
 

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from handful.parser.parser import FilledSlot, Parse, Parser
 
 
+_MOST_WORDS = 64  # of a text whose words are weighed: it is parsed once without each of them
+
+
 @dataclass(frozen=True, slots=True)
 class Neighbour:
     """An example, and the cosine of its sentence vector with that of the sentence."""
@@ -51,7 +54,7 @@ class Explanation:
     runner_up: str | None
     runner_up_nearest: tuple[Neighbour, ...]  # the examples of the runner-up that come nearest
     log_odds: float | None  # of the best intent against the runner-up
-    words: tuple[WordWeight, ...]  # those that speak loudest, for it or against it
+    words: tuple[WordWeight, ...]  # the loudest first, for it or against it; none for a text of more than 64 words
 
     def as_json(self) -> dict[str, Any]:
         def neighbour(found: Neighbour) -> dict[str, Any]:
@@ -109,7 +112,7 @@ def explain(parser: Parser, text: str, count: int = 3) -> Explanation:
 def _word_weights(parser: Parser, parse: Parse, best: str, second: str) -> tuple[float, tuple[WordWeight, ...]]:
     """The sentence once more without each of its words, all at once."""
     whole = _log_odds(parse, best, second)
-    if len(parse.words) == 1:
+    if not 1 < len(parse.words) <= _MOST_WORDS:
         return whole, ()
     # A blank in a word's place: its neighbours must not become one.
     others = parser.parse_many([f"{parse.text[: word.start]} {parse.text[word.end :]}" for word in parse.words])

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from handful.data.bot_settings import BotSettings, Runtime
+from handful.data.bot_settings import RUNTIMES, BotSettings, Runtime
 from handful.errors import CheckpointError, ConfigError
 from handful.places import cache_dir
-from handful.training.shipped import ReadyName, checkpoint_sums, shipped_folder
+from handful.training.shipped import READY, ReadyName, checkpoint_sums, shipped_folder
 
 if TYPE_CHECKING:
     from handful.learners.joint_spans import JointSpansLearner
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 DEFAULT_RUNTIME: Runtime = "int8"
 Progress = Callable[[str], None]
-_EXPORT = 1  # to be raised when the same weights come to give another graph
+_EXPORT = 2  # to be raised when the same weights come to give another graph
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +44,9 @@ def model_for(
     progress: Progress | None = None,
 ) -> Model:
     """By the bot's own settings; what is given here goes before them. `path` is the bot's file, where it has one."""
+    for what, found, known in (("learner", learner, READY), ("runtime", runtime, (*RUNTIMES, None))):
+        if found not in known:
+            raise ConfigError(f"found the {what} {found!r}, expected {' or '.join(filter(None, known))}")
     if settings.encoder is not None and settings.checkpoint is not None:
         raise ConfigError("settings: found both encoder and checkpoint: a checkpoint brings its encoder with it")
     if learner == "prototypes" or settings.encoder is not None:

@@ -8,6 +8,7 @@ parser.save("bot.yml")
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from handful.data.bot_settings import Runtime, Threshold
-from handful.errors import ConfigError
+from handful.data.bot_settings import BotSettings, Runtime, Threshold
+from handful.errors import ConfigError, HandfulError
 from handful.learners.span_model import Encodings
 from handful.model.prototypes import Floats
 from handful.parser.bot import Bot, load_bot
@@ -27,6 +28,7 @@ from handful.parser.matching import Matcher, matched_slots
 from handful.parser.models import Model, Progress, model_for
 from handful.parser.parse import FALLBACK, FilledSlot, Parse
 from handful.parser.ready import EXPORTED, Ready, read_exported, read_ready, ready_folder, write_ready
+from handful.parser.source import Source
 from handful.parser.understanding import Understanding
 from handful.types import Prediction, Ranking, Slot, Utterance, Word
 from handful.words import split_words
@@ -52,8 +54,10 @@ class Parser:
     ) -> None:
         """`identity` names the model; `ready` is what was kept of the bot with that model."""
         self.tuning = tuning  # what the learner was tuned with, where it was
-        self.threshold: Threshold = bot.settings.threshold
+        self._threshold: Threshold = bot.settings.threshold
         self._learner, self._identity = learner, identity
+        self._source: Source | None = None  # the file that it was read from
+        self._exported = False
         same = ready is not None and ready.is_of(bot)
         self._use(bot, ready.encodings if ready else Encodings(), ready if same else None)
 
@@ -92,13 +96,17 @@ class Parser:
         """A parser of a bot that was read from `path`. What takes long is told to `progress`."""
         model = model_for(bot.settings, path, learner=learner, runtime=runtime, tuned=tuned, progress=progress)
         ready = None if path is None else read_ready(ready_folder(path), model.identity)
-        return cls.with_model(bot, model, ready)
+        parser = cls.with_model(bot, model, ready)
+        parser._source = None if path is None else Source.of(path)
+        return parser
 
     @classmethod
     def exported(cls, folder: Path, *, threads: int | None = None) -> Self:
         """A parser from a folder that `handful export` made: needs onnxruntime, tokenizers and numpy, and no more."""
         bot, model, ready = read_exported(folder, threads)
-        return cls.with_model(bot, model, ready)
+        parser = cls.with_model(bot, model, ready)
+        parser._exported = True
+        return parser
 
     @classmethod
     def with_model(cls, bot: Bot, model: Model, ready: Ready | None = None) -> Self:
@@ -110,6 +118,8 @@ class Parser:
         return self.parse_many([text])[0]
 
     def parse_many(self, texts: Sequence[str]) -> list[Parse]:
+        if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
+            raise ConfigError("expected texts to parse: a list of strings")
         bot, understanding, matcher = self._state  # read once: another thread may add an example meanwhile
         split = [split_words(text) for text in texts]
         spoken = [(text, words) for text, words in zip(texts, split, strict=True) if words]
@@ -191,6 +201,26 @@ class Parser:
         known = dict(zip(held.numbers, held.predictions, strict=True))
         return [known.get(number) for number in range(len(understanding.utterances))]
 
+    def calibrate(self) -> None:
+        """Sets confidences now; otherwise the first parse after a change does it."""
+        _ = self._state[1].confidence
+
+    @property
+    def can_reject(self) -> bool:
+        """Can it tell what is out of scope? The learner `prototypes` cannot."""
+        return self._state[1].confidence is not None
+
+    @property
+    def threshold(self) -> Threshold:
+        return self._threshold
+
+    @threshold.setter
+    def threshold(self, value: Threshold) -> None:
+        try:
+            self._threshold = BotSettings(threshold=value).threshold
+        except (TypeError, ValueError):
+            raise ConfigError(f"found the threshold {value!r}, expected auto, off, or a number from 0 to 1") from None
+
     # -- changing --------------------------------------------------------------------------------------------------
 
     @property
@@ -236,20 +266,31 @@ class Parser:
 
     def save(self, path: str | Path) -> list[str]:
         """Writes the bot as Rasa-style YAML, and beside it what the model sees of its examples, so that the next start
-        encodes nothing. Returns what the format cannot hold. Comments and includes of a file it was read from are not
-        kept."""
+        encodes nothing; its tuned version goes with it. Returns what the format cannot hold. Comments and includes of
+        a file it was read from are not kept. A file that has changed since it was read, or that has more in it than a
+        bot, is not overwritten."""
         from handful.data.formats import rasa_yaml
 
         path = Path(path)
+        if self._exported:
+            raise ConfigError("an exported bot cannot be saved as a bot's file: change the bot it was made of")
         if path.suffix.lower() not in {".yml", ".yaml"}:
             raise ConfigError(
                 f"{path}: found the ending '{path.suffix}', expected .yml or .yaml: a bot is saved as YAML"
             )
+        if self._source is not None:
+            self._source.refuse_loss(path, self.bot)
         bot, understanding, _ = self._state
         settings = replace(bot.settings, threshold=self.threshold)
         lost = rasa_yaml.write(replace(bot.document, settings=settings), path)
+        if self.tuning is not None and self._source is not None:
+            self._source.copy_tuning(path)
         if understanding.confidence is not None:
-            write_ready(ready_folder(path), self.ready, self._identity)
+            try:
+                write_ready(ready_folder(path), self.ready, self._identity)
+            except HandfulError as error:  # the bot itself is saved
+                warnings.warn(str(error), stacklevel=2)
+        self._source = Source.of(path)
         return lost
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -97,7 +98,7 @@ def write_ready(folder: Path, ready: Ready, model: str) -> None:
     except OSError as error:
         raise HandfulError(f"{folder}: cannot be written: {error.strerror or error}") from error
     for old in folder.glob("*.npz"):
-        if old.name != file.name:
+        if old.name != file.name and re.fullmatch(r"[0-9a-f]{16}", old.stem):  # no other process's half-written one
             with suppress(OSError):
                 old.unlink()
 

@@ -37,6 +37,7 @@ class Suggestion:
 class Suggestions:
     chosen: tuple[Suggestion, ...]  # from the most useful down
     asked: int  # sentences of the pool that could be asked about
+    looked_at: int  # of a large pool, some
     repeated: int
     known: int  # that are examples already
     wordless: int
@@ -63,7 +64,7 @@ def suggest(parser: Parser, pool: Sequence[str], count: int) -> Suggestions:
         doubts = np.array([doubt(parse.ranking) for parse in parses])
         rows = most_telling(doubts, parser.sentence_vectors(left), count)
         chosen = [Suggestion(parses[row], float(doubts[row])) for row in rows]
-    return Suggestions(tuple(chosen), len(texts), repeated, familiar, wordless)
+    return Suggestions(tuple(chosen), len(texts), len(left), repeated, familiar, wordless)
 
 
 def evenly(texts: Sequence[str], most: int) -> list[str]:

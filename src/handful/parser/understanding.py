@@ -83,10 +83,11 @@ class Understanding:
         """Of length one. [n, d]."""
         if not isinstance(self.learner, SpanModel):
             return self.learner.sentence_vectors(sentences)  # pyright: ignore[reportAttributeAccessIssue]
-        known = self.encodings.sentences
-        fresh = iter(self.learner.see([words for words in sentences if words not in known]))
-        seen = [known[words] if words in known else next(fresh) for words in sentences]
-        vectors = np.stack([mean for _, mean in seen]).astype(np.float64)
+        # A copy: another thread may be adding examples meanwhile.
+        means = {words: self.encodings.sentences.get(words) for words in sentences}
+        new = [words for words, seen in means.items() if seen is None]
+        means |= zip(new, self.learner.see(new), strict=True)
+        vectors = np.stack([seen[1] for words in sentences if (seen := means[words])]).astype(np.float64)
         return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
     def nearest_spans(self, words: Words, spans: Sequence[Slot], count: int) -> list[list[tuple[int, Slot, float]]]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import torch
 from torch import Tensor, nn
 
@@ -109,10 +110,22 @@ def _write_graph(model: nn.Module, file: Path) -> None:
         )
     except Exception as error:  # of many kinds: whatever the exporter cannot translate
         raise CheckpointError(f"the encoder cannot be written as an ONNX graph: {error}") from error
+    onnx.save(_anonymous(onnx.load(file)), file)
+
+
+def _anonymous(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Without the notes that the exporter leaves at every node: paths of the machine that it ran on."""
+    graph = model.graph
+    for part in (model, graph, *graph.node, *graph.value_info, *graph.input, *graph.output, *graph.initializer):
+        del part.metadata_props[:]
+    for function in model.functions:
+        del function.metadata_props[:]
+        for node in function.node:
+            del node.metadata_props[:]
+    return model
 
 
 def _quantise(plain: Path, file: Path) -> None:
-    import onnx
     from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
     # Accuracy level 4: inputs are brought to int8, too, and products are computed in int8.

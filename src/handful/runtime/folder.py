@@ -54,7 +54,7 @@ class AboutModel:
     @property
     def identity(self) -> str:
         """The same identity, the same numbers: encodings that are kept are named by it."""
-        return f"{FORMAT} {self.precision} {self.weights} {self.sums[GRAPH]}"
+        return f"{FORMAT} {self.precision} {self.weights} {self.encoder}"
 
     def as_json(self) -> str:
         return json.dumps(asdict(self), indent=1) + "\n"
