@@ -24,6 +24,12 @@ def data_dir(given: Path | None = None) -> Path:
     return cache_dir() / "data"
 
 
+def beside(file: Path, ending: str) -> Path:
+    """A folder of ours beside a bot's file: the whole name and more, since `b.yml` and `b.json` are two bots."""
+    named = file if file.name not in {"", ".."} else file.resolve()
+    return named.with_name(f"{named.name}.{ending}")
+
+
 def weights_dir() -> Path | None:
     """HANDFUL_WEIGHTS, a folder of encoders by name; there is no other."""
     chosen = os.environ.get("HANDFUL_WEIGHTS")

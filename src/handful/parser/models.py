@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from handful.data.bot_settings import RUNTIMES, BotSettings, Runtime
 from handful.errors import CheckpointError, ConfigError
-from handful.places import cache_dir
+from handful.places import beside, cache_dir
 from handful.training.shipped import READY, ReadyName, checkpoint_sums, shipped_folder
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def model_for(
     checkpoint = settings.checkpoint or shipped_folder()
     sums = checkpoint_sums(checkpoint)
     tuning = None
-    if tuned and path is not None and _tuning_file(path).exists():
+    if tuned and path is not None and (beside(path, "tuned") / "tuning.json").exists():
         from handful.parser.tuning_record import usable_tuning
 
         tuning = usable_tuning(path, sums.weights)
@@ -79,11 +79,6 @@ def runtime_folder(weights: str, encoder: str, precision: Literal["int8", "float
     """Where the graph of these weights is kept."""
     named = hashlib.sha256(f"{_EXPORT} {precision} {weights} {encoder}".encode()).hexdigest()
     return cache_dir() / "runtime" / named[:16]
-
-
-def _tuning_file(path: Path) -> Path:
-    named = path if path.name not in {"", ".."} else path.resolve()
-    return named.with_name(f"{named.name}.tuned") / "tuning.json"
 
 
 def _prototypes(settings: BotSettings) -> Model:

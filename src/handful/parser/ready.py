@@ -28,6 +28,7 @@ from handful.parser.calibration import Calibration
 from handful.parser.models import Model
 from handful.parser.rejection import Rejection
 from handful.parser.understanding import Confidence
+from handful.places import beside
 from handful.runtime.folder import load_exported, read_arrays
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def content_sum(bot: Bot) -> str:
 
 
 def ready_folder(bot: Path) -> Path:
-    named = bot if bot.name not in {"", ".."} else bot.resolve()
-    return named.with_name(f"{named.name}.ready")
+    return beside(bot, "ready")
 
 
 def write_ready(folder: Path, ready: Ready, model: str) -> None:

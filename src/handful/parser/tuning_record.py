@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from handful.data.bio import utterance_tags
 from handful.errors import CheckpointError
+from handful.places import beside
 from handful.training.records import read_record
 from handful.types import Utterance
 
@@ -73,9 +74,7 @@ class Tuning(BaseModel):
 
 
 def tuned_folder(bot: Path) -> Path:
-    """The whole name and more: `b.yml` and `b.json` are two bots."""
-    named = bot if bot.name not in {"", ".."} else bot.resolve()
-    return named.with_name(f"{named.name}.tuned")
+    return beside(bot, "tuned")
 
 
 def read_tuning(folder: Path) -> Tuning | None:
