@@ -12,7 +12,7 @@ from peer_answers import Adapted, TextAnswers, clocked, own_peak_megabytes
 
 from handful.types import Utterance
 
-# Chosen on other intents: see SetFitIntents. What is not here is SetFit's default (one epoch, CosineSimilarityLoss).
+# Chosen on no test file: see SetFitIntents. What is not here is SetFit's default (one epoch, CosineSimilarityLoss).
 SETFIT = {"num_epochs": 1, "batch_size": 16}
 # An iteration: each example is in one pair of the same intent and in one of two intents.
 SETFIT_TO_50_INTENTS = {"num_iterations": 5, "body_learning_rate": 5e-5}
