@@ -1,3 +1,4 @@
 from handful.cli import main
 
-main()
+if __name__ == "__main__":  # a process that bench starts imports this file, and is no command
+    main()

@@ -9,7 +9,7 @@ import warnings
 
 import typer
 
-from handful.cli import bots, corpora, evaluate, research, suggest, test_bot, train, tune
+from handful.cli import bench, bots, corpora, evaluate, research, suggest, test_bot, train, tune
 from handful.cli.console import err, warn
 from handful.errors import ConfigError, HandfulError
 
@@ -34,6 +34,7 @@ app.command("export")(bots.export)
 app.command("train")(train.train)
 app.command("sweep")(train.sweep)
 app.command("evaluate")(evaluate.evaluate)
+app.command("bench")(bench.bench)
 app.command("episodes")(research.episodes)
 app.add_typer(corpora.app, name="data")
 

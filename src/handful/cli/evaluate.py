@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-import time
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -18,16 +17,8 @@ from handful.cli.research import DataDir, Seed, SplitName, UMax, refuse_unwritab
 from handful.errors import ConfigError
 
 if TYPE_CHECKING:
-    from handful.learners.learner import Learner
+    from handful.training.measure import Scored
     from handful.training.scoring import EpisodeScore
-
-
-@dataclass(frozen=True, slots=True)
-class _Scored:
-    """A learner, and what its results are filed under."""
-
-    learner: Learner
-    about: dict[str, Any]
 
 
 def evaluate(
@@ -49,6 +40,8 @@ def evaluate(
     data_dir: DataDir = None,
 ) -> None:
     """Score a trained run or a learner on the paper's episodes, with both scorers."""
+    from handful.training.measure import Scoring, measured
+
     if run is None and data is None:
         raise ConfigError("found no data set to score on: name one with --data")
     if run is not None and learner is not None:
@@ -67,21 +60,9 @@ def evaluate(
     # Now, not later: everything a person may have mistyped is known before the encoder is loaded.
     scored = _ready(learner or "joint_spans", changes or []) if run is None else _trained(run, changes or [])
     _warn_of_trained_intents(scored.about, data, split)
-    started = time.perf_counter()
-    scores = _score(scored.learner, sampler.episodes(episodes), f"{data} {split}", episodes)
-    record = {
-        **scored.about,
-        "corpus": data,
-        "split": split,
-        "u_max": u_max,
-        "episodes": episodes,
-        "episode_seed": seed,
-        "query_cap": sampler.query_cap,
-        "data_version": corpus.digest(split),
-        "eval_seconds": round(time.perf_counter() - started, 1),
-        "peak_mb": _peak_mb(),
-        **_percentages(scores),
-    }
+    with scoring_bar(f"{data} {split}", episodes) as told:
+        record = measured(scored, corpus, sampler, Scoring(data, u_max, episodes, seed, split), told)
+    record.pop("details")  # bench keeps them; here a result is a few lines
     if str(json_out) != "-":
         _print_scores(record)
     if json_out is not None:
@@ -90,7 +71,7 @@ def evaluate(
         _file(record, results)
 
 
-def _ready(name: Literal["joint_spans", "prototypes"], changes: list[str]) -> _Scored:
+def _ready(name: Literal["joint_spans", "prototypes"], changes: list[str]) -> Scored:
     """A learner that needs no run: the checkpoint that comes with handful, or the untrained one."""
     if name == "joint_spans":
         from handful.training.shipped import shipped_folder
@@ -98,10 +79,11 @@ def _ready(name: Literal["joint_spans", "prototypes"], changes: list[str]) -> _S
         return _trained(shipped_folder(), changes)
     from handful.encoders import minilm
     from handful.learners.choose import build_prototypes
+    from handful.training.measure import Scored
 
     built = build_prototypes(remember=True)
     about = {"row": name, "encoder": minilm.NAME, "mode": "untrained", "config": built.config.model_dump(mode="json")}
-    return _Scored(built, {**about, "train_u_max": None, "train_seed": None, "train_seconds": None})
+    return Scored(built, {**about, "train_u_max": None, "train_seed": None, "train_seconds": None})
 
 
 def _own_corpus(run: Path) -> str:
@@ -113,28 +95,11 @@ def _own_corpus(run: Path) -> str:
     return corpora[0]
 
 
-def _trained(run: Path, changes: list[str]) -> _Scored:
+def _trained(run: Path, changes: list[str]) -> Scored:
     from handful.training.config import parse_change
-    from handful.training.start import encoder_label, features_dir, load_learner, row_of
+    from handful.training.measure import trained
 
-    values = dict(parse_change(change) for change in changes)
-    built, about = load_learner(run, remember=True, cache=features_dir(), changes=values)
-    config = about.config.model_copy(update={"learner": built.config})
-    return _Scored(
-        built,
-        {
-            "row": row_of(config),
-            "encoder": encoder_label(config),
-            "mode": "single" if len(config.corpora) == 1 else "joint",
-            "train_corpus": config.data_label,
-            "train_u_max": config.u_max,
-            "train_seed": config.train_seed,
-            "train_seconds": about.train_seconds,
-            "train_episodes": about.step * config.optimiser.episodes_per_step,
-            **_decoding(built.config),
-            "config": config.model_dump(mode="json"),
-        },
-    )
+    return trained(run, dict(parse_change(change) for change in changes))
 
 
 def _warn_of_trained_intents(about: dict[str, Any], data: str, split: str) -> None:
@@ -145,52 +110,14 @@ def _warn_of_trained_intents(about: dict[str, Any], data: str, split: str) -> No
         warn([f"{data} {split}: these intents were trained on, so the figures say nothing of new ones"])
 
 
-def _decoding(config: Any) -> dict[str, Any]:
-    """How predictions were made, where a learner has more than one way."""
-    if config.name == "explicit_joint":
-        return {"decoding": config.decoding}
-    return {"tuning_steps": config.tuning.steps}
-
-
-def _score(learner: Learner, drawn: Any, title: str, total: int) -> list[EpisodeScore]:
+@contextmanager
+def scoring_bar(title: str, total: int) -> Iterator[Callable[[EpisodeScore], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from handful.training.evaluate import evaluate as evaluated
-
-    scores: list[EpisodeScore] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True) as progress:
         task = progress.add_task(title, total=total)
-        for event in evaluated(learner, drawn):
-            scores.append(event.score)
-            progress.advance(task)
-    return scores
-
-
-def _peak_mb() -> int | None:
-    """The most memory that this process ever had; only Linux tells.
-
-    Not ru_maxrss: a process inherits that from the one that started it, and other systems count it in other units.
-    """
-    try:
-        status = Path("/proc/self/status").read_text(encoding="utf-8")
-    except OSError:
-        return None
-    found = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
-    return None if found is None else round(int(found[1]) / 1024)
-
-
-def _percentages(scores: list[EpisodeScore]) -> dict[str, Any]:
-    from handful.training.evaluate import summary
-
-    found: dict[str, Any] = {}
-    for metric, value in summary(scores).items():
-        found[metric] = {
-            "mean": round(100 * value.mean, 2),
-            "ci95": None if value.ci95 is None else round(100 * value.ci95, 2),
-            "per_episode": [round(100 * getattr(score, metric), 2) for score in scores],
-        }
-    return found
+        yield lambda _: progress.advance(task)
 
 
 def _write_json(record: dict[str, Any], path: Path) -> None:

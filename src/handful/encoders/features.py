@@ -37,6 +37,11 @@ class WordMaker(nn.Module, ABC):
         self.width = width
 
     @property
+    def learns_context(self) -> bool:
+        """Whether what is trained here lets a word see its neighbours; where it does not, a BiLSTM has to."""
+        return False
+
+    @property
     def shared(self) -> tuple[object, ...]:
         """What a copy need not have for itself: nothing of it is trained."""
         return ()

@@ -76,6 +76,10 @@ class TrainedLayers(WordMaker):
         self._layouts: OrderedDict[Words, Layout] = OrderedDict()
 
     @property
+    def learns_context(self) -> bool:
+        return len(self.layers) > 0
+
+    @property
     def shared(self) -> tuple[object, ...]:
         return self.reader, self._layouts
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 from torch import Tensor, nn
 
 from handful.encoders.bilstm import BiLSTM
 from handful.encoders.encoding import Array
-from handful.encoders.features import FrozenFeatures, WordMaker
+from handful.encoders.features import FrozenFeatures, WordMaker, row_means
 from handful.types import Words
 
 # Frozen features are prepared in batches that depend on nothing but the sentences: float sums differ with a batch's
@@ -53,6 +54,40 @@ class WordNetwork(nn.Module):
     def prepare(self, sentences: Sequence[Words]) -> Iterator[int]:
         """Computes and keeps the frozen features of all sentences; yields how many are done."""
         yield from prepared(sentences, self.frozen, self._kept)
+
+
+class SentenceNetwork(nn.Module):
+    """Sentences -> the vectors of their words, [W, d], and their own, [B, d]: the network below the baselines.
+
+    Words that learn their context in the encoder's own layers are taken from there; over GloVe and ELMo, whose vectors
+    are fixed, a BiLSTM reads them, and a sentence is the mean of its words.
+    """
+
+    def __init__(self, frozen: FrozenFeatures, words: WordMaker, kept: Kept, dropout: float) -> None:
+        super().__init__()
+        self.words = words
+        self.bilstm = None if words.learns_context else BiLSTM(words.width, dropout)
+        self.dropout = nn.Dropout(dropout)
+        self.width = words.width if self.bilstm is None else self.bilstm.width
+        self.frozen, self._kept = frozen, kept
+
+    def forward(self, sentences: Sequence[Words]) -> tuple[Tensor, Tensor]:
+        features = self._kept.get(sentences, self.frozen.compute)
+        if self.bilstm is None:
+            rows, means = self.words.with_sentences(sentences, features)
+        else:
+            lengths = [len(words) for words in sentences]
+            rows = self.bilstm(self.words(sentences, features), lengths)
+            means = row_means(rows, lengths)
+        return self.dropout(rows), self.dropout(means)
+
+    def prepare(self, sentences: Sequence[Words]) -> Iterator[int]:
+        yield from prepared(sentences, self.frozen, self._kept)
+
+    def twin(self) -> Self:
+        """A copy of what is trained; what is frozen, and what is kept of it, is the same."""
+        shared = (self.frozen, self._kept, *self.words.shared)
+        return copy.deepcopy(self, {id(part): part for part in shared})
 
 
 def prepared(sentences: Sequence[Words], frozen: FrozenFeatures, kept: Kept) -> Iterator[int]:

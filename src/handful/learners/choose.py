@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, assert_never, overload
 if TYPE_CHECKING:
     from handful.encoders.choose import EncoderConfig
     from handful.learners.explicit_joint import ExplicitJointConfig, ExplicitJointLearner
+    from handful.learners.finetune import FinetuneConfig
+    from handful.learners.fomaml import FomamlConfig
     from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
+    from handful.learners.learner import TrainedLearner
+    from handful.learners.proto import ProtoConfig
     from handful.learners.prototypes import PrototypeLearner
+    from handful.learners.retriever import RetrieverConfig
+
+    TrainedConfig = (
+        ExplicitJointConfig | JointSpansConfig | ProtoConfig | RetrieverConfig | FinetuneConfig | FomamlConfig
+    )
 
 
 def build_prototypes(*, encoder: str | None = None, remember: bool = False) -> PrototypeLearner:
@@ -49,15 +58,27 @@ def build_trained(
 ) -> JointSpansLearner: ...
 
 
+@overload
 def build_trained(
-    config: ExplicitJointConfig | JointSpansConfig,
+    config: TrainedConfig,
     encoder: EncoderConfig,
     *,
     seed: int,
     cache: Path | None,
     remember: bool,
     keep_features: bool = True,
-) -> ExplicitJointLearner | JointSpansLearner:
+) -> TrainedLearner: ...
+
+
+def build_trained(
+    config: TrainedConfig,
+    encoder: EncoderConfig,
+    *,
+    seed: int,
+    cache: Path | None,
+    remember: bool,
+    keep_features: bool = True,
+) -> TrainedLearner:
     """A learner as training begins with it; `seed` draws the weights that no encoder gives.
 
     Frozen features are kept in memory, and in the folder `cache` where there is one. `keep_features=False` computes
@@ -66,22 +87,33 @@ def build_trained(
     import torch
 
     from handful.encoders.choose import build_encoder
-    from handful.encoders.network import Unkept, WordNetwork
+    from handful.encoders.network import SentenceNetwork, Unkept, WordNetwork
     from handful.encoders.store import ArrayStore
     from handful.learners.explicit_joint import ExplicitJointConfig, ExplicitJointLearner
+    from handful.learners.finetune import FinetuneConfig, FinetuneLearner
+    from handful.learners.fomaml import FomamlConfig, FomamlLearner
     from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
+    from handful.learners.proto import ProtoConfig, ProtoLearner
+    from handful.learners.retriever import RetrieverConfig, RetrieverLearner
     from handful.model.span_network import SpanNetwork
 
     frozen, words = build_encoder(encoder, config.dropout)
     torch.manual_seed(seed)
     kept = ArrayStore(frozen.name, folder=cache) if keep_features else Unkept()
+    if isinstance(config, ExplicitJointConfig):
+        return ExplicitJointLearner(WordNetwork(frozen, words, kept, config.dropout), config, remember=remember)
+    if isinstance(config, JointSpansConfig):
+        network = SpanNetwork(frozen, words, kept, width=config.width, dropout=config.dropout, without=config.without)
+        return JointSpansLearner(network, config, remember=remember)
+    body = SentenceNetwork(frozen, words, kept, config.dropout)
     match config:
-        case ExplicitJointConfig():
-            return ExplicitJointLearner(WordNetwork(frozen, words, kept, config.dropout), config, remember=remember)
-        case JointSpansConfig():
-            network = SpanNetwork(
-                frozen, words, kept, width=config.width, dropout=config.dropout, without=config.without
-            )
-            return JointSpansLearner(network, config, remember=remember)
+        case ProtoConfig():
+            return ProtoLearner(body, config, remember=remember)
+        case RetrieverConfig():
+            return RetrieverLearner(body, config, remember=remember)
+        case FinetuneConfig():
+            return FinetuneLearner(body, config, remember=remember)
+        case FomamlConfig():
+            return FomamlLearner(body, config, remember=remember)
         case _:
             assert_never(config)

@@ -92,9 +92,9 @@ def _torch_learner(checkpoint: Path, path: Path | None, tuning: Tuning | None) -
     from handful.learners.joint_spans import JointSpansLearner
     from handful.training.start import load_learner
 
-    learner, _ = load_learner(checkpoint, keep_features=False)
+    learner, about = load_learner(checkpoint, keep_features=False)
     if not isinstance(learner, JointSpansLearner):
-        raise ConfigError(f"{checkpoint}: found a model of {learner.config.name}, expected one of joint_spans")
+        raise ConfigError(f"{checkpoint}: found a model of {about.config.learner.name}, expected one of joint_spans")
     if tuning is None or path is None:
         return learner
     from handful.parser.tuned import load_tuned

@@ -63,7 +63,8 @@ def tune_file(
         bot.settings.checkpoint or shipped_folder(), changes={"descriptions": dict(bot.descriptions)}
     )
     if not isinstance(learner, JointSpansLearner):
-        raise ConfigError(f"{bot.settings.checkpoint}: found a model of {learner.config.name}, expected joint_spans")
+        found = about.config.learner.name
+        raise ConfigError(f"{bot.settings.checkpoint}: found a model of {found}, expected joint_spans")
     settings = {"steps": steps, "folds": folds, "seed": seed}
     report = yield from tune(learner, examples, seconds=seconds, **settings)
     if report.learner is not None:

@@ -16,7 +16,11 @@ from handful.data.formats.yaml_tree import read_yaml
 from handful.encoders.choose import EncoderConfig, TransformerConfig
 from handful.errors import ConfigError, DataError, Place, Problem
 from handful.learners.explicit_joint import ExplicitJointConfig
+from handful.learners.finetune import FinetuneConfig
+from handful.learners.fomaml import FomamlConfig
 from handful.learners.joint_spans import JointSpansConfig
+from handful.learners.proto import ProtoConfig
+from handful.learners.retriever import RetrieverConfig
 from handful.settings import Settings
 
 
@@ -50,7 +54,7 @@ class DevConfig(Settings):
 
 
 class PaperEpisodes(Settings):
-    """The paper's sampler, with the settings `u_max` and `query_cap`."""
+    """The paper's sampler, with the settings `u_max` and `query_cap`. Of several corpora each has its turn."""
 
     kind: Literal["paper"] = "paper"
 
@@ -73,7 +77,12 @@ def _by(key: str, default: str) -> Discriminator:
 
 
 LearnerConfig = Annotated[
-    Annotated[ExplicitJointConfig, Tag("explicit_joint")] | Annotated[JointSpansConfig, Tag("joint_spans")],
+    Annotated[ExplicitJointConfig, Tag("explicit_joint")]
+    | Annotated[JointSpansConfig, Tag("joint_spans")]
+    | Annotated[ProtoConfig, Tag("proto")]
+    | Annotated[RetrieverConfig, Tag("retriever")]
+    | Annotated[FinetuneConfig, Tag("finetune")]
+    | Annotated[FomamlConfig, Tag("fomaml")],
     _by("name", "explicit_joint"),
 ]
 EpisodesConfig = Annotated[
@@ -145,8 +154,6 @@ class RunConfig(Settings):
             raise ValueError(f"train_splits is {list(self.train_splits)}, expected [train] or [train, dev]")
         if "dev" in self.train_splits and self.dev.episodes:
             raise ValueError("dev intents that are trained on cannot choose a checkpoint: set dev.episodes to 0")
-        if len(self.corpora) > 1 and self.train_episodes.kind == "paper":
-            raise ValueError("several corpora need train_episodes.kind: balanced; the paper's sampler knows one")
 
 
 def load_config(path: Path, changes: Sequence[str] = ()) -> RunConfig:

@@ -35,6 +35,17 @@ class TrainEpisodes(Protocol):
     def episode(self, index: int) -> Episode: ...
 
 
+class Turns:
+    """Samplers that take turns: the first episode of each, then the second …"""
+
+    def __init__(self, samplers: Sequence[TrainEpisodes]) -> None:
+        self._samplers = samplers
+
+    def episode(self, index: int) -> Episode:
+        turn, which = divmod(index, len(self._samplers))
+        return self._samplers[which].episode(turn)
+
+
 class Trainer:
     def __init__(
         self,
@@ -54,10 +65,12 @@ class Trainer:
                 f"{self._ranks.count} processes"
             )
         self._episodes = train_sampler(config, sets)
-        self._dev = [
-            EpisodeSampler(dev, u_max=config.dev.u_max, seed=config.dev.episode_seed, query_cap=config.query_cap)
-            for dev in sets.dev
-        ]
+        self._dev = Turns(
+            [
+                EpisodeSampler(dev, u_max=config.dev.u_max, seed=config.dev.episode_seed, query_cap=config.query_cap)
+                for dev in sets.dev
+            ]
+        )
         self._optimiser = torch.optim.AdamW(parameter_groups(learner.network, config.optimiser))
         self._progress = Progress()
 
@@ -85,7 +98,7 @@ class Trainer:
             # What is owed is read off the progress: a run may have been saved and stopped after any event.
             epoch_ends = self._progress.step % self._config.steps_per_epoch == 0
             if epoch_ends and self._progress.step > self._progress.scored_step:
-                if self._dev:
+                if self._sets.dev:
                     yield self._noted(self._score_dev())
                 else:
                     self._keep_last()
@@ -196,9 +209,7 @@ class Trainer:
 
     def _dev_score(self, number: int) -> EpisodeScore:
         try:
-            # Corpora take turns: the first episode of each, then the second …
-            turn, which = divmod(number, len(self._dev))
-            return evaluate_episode(self._learner, self._dev[which].episode(turn))
+            return evaluate_episode(self._learner, self._dev.episode(number))
         except TrainingError as error:
             last = self._progress.step * self._config.optimiser.episodes_per_step - 1
             raise TrainingError(f"{self._named([last])}, the last before dev was scored: {error}") from error
@@ -229,8 +240,12 @@ def learning_rate(step: int, steps: int, settings: OptimiserConfig) -> float:
 def train_sampler(config: RunConfig, sets: TrainingSets) -> TrainEpisodes:
     match config.train_episodes:
         case PaperEpisodes():
-            (train,) = sets.train
-            return EpisodeSampler(train, u_max=config.u_max, seed=config.episode_seed, query_cap=config.query_cap)
+            return Turns(
+                [
+                    EpisodeSampler(train, u_max=config.u_max, seed=config.episode_seed, query_cap=config.query_cap)
+                    for train in sets.train
+                ]
+            )
         case BalancedEpisodes(most_classes=classes, most_shots=shots):
             return BalancedSampler(sets.train, seed=config.episode_seed, most_classes=classes, most_shots=shots)
 

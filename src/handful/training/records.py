@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -32,3 +32,15 @@ def read_record(file: Path, kind: type[_Record], newest: int) -> _Record:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
         raise CheckpointError(f"{file}: {place}: {first['msg'].lower()}; the file is damaged or not ours") from None
+
+
+def read_events(file: Path) -> list[dict[str, Any]]:
+    """A run's log, one event a line; a last line that was cut off in the writing is not there yet."""
+    found = []
+    lines = file.read_text(encoding="utf-8").split("\n") if file.exists() else [""]
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            found.append(json.loads(line))
+        except ValueError as error:
+            raise CheckpointError(f"{file}, line {number}: not JSON: {error}") from None
+    return found

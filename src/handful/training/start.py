@@ -14,12 +14,12 @@ from handful.data.near_names import suggestion
 from handful.encoders.choose import TransformerConfig
 from handful.errors import CheckpointError, ConfigError, listed
 from handful.learners.choose import build_trained
-from handful.learners.explicit_joint import ExplicitJointConfig, ExplicitJointLearner
-from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
+from handful.learners.explicit_joint import ExplicitJointConfig
+from handful.learners.learner import TrainedLearner
 from handful.places import cache_dir
 from handful.places import data_dir as chosen_dir
 from handful.training.checkpoint import About, load_checkpoint_weights, read_about, read_checkpoint
-from handful.training.config import RunConfig, apply_change, told
+from handful.training.config import LearnerConfig, RunConfig, apply_change, told
 from handful.training.loop import Trainer
 from handful.training.ranks import Ranks
 from handful.training.run import RunFolder
@@ -37,14 +37,19 @@ def prepare_run(
     *,
     resume: bool = False,
     data_dir: Path | None = None,
+    corpora: Sequence[Corpus] | None = None,
     ranks: Ranks | None = None,
     threads: int | None = None,
 ) -> Trainer:
-    """Everything that can be wrong is found before the folder is made and the first step is taken."""
+    """Everything that can be wrong is found before the folder is made and the first step is taken.
+
+    `corpora`, where given, are those that the settings name, already read.
+    """
     ranks = ranks or Ranks()
     if threads is not None:
         torch.set_num_threads(threads)
-    corpora = [load_corpus(name, chosen_dir(data_dir)) for name in config.corpora]
+    if corpora is None:
+        corpora = [load_corpus(name, chosen_dir(data_dir)) for name in config.corpora]
     sets = training_sets(corpora, config.train_splits, scored=config.dev.episodes > 0, leave_out=config.leave_out)
     _refuse_unknown_labels(config, corpora)
     # Every rank looks for itself, so that all of them stop for the same reason.
@@ -70,7 +75,7 @@ def _refuse_unknown_labels(config: RunConfig, corpora: Sequence[Corpus]) -> None
     """A description of a label that is nowhere would never be read: it is a slip of the pen."""
     utterances = [utterance for corpus in corpora for split in corpus.splits.values() for utterance in split]
     known = {u.intent for u in utterances} | {slot.key for u in utterances for slot in u.slots}
-    for label in config.learner.descriptions:
+    for label in getattr(config.learner, "descriptions", ()):
         if label not in known:
             raise ConfigError(
                 f"learner.descriptions: '{config.data_label}' has no intent or slot '{label}'"
@@ -85,7 +90,7 @@ def load_learner(
     cache: Path | None = None,
     keep_features: bool = True,
     changes: Mapping[str, Any] | None = None,
-) -> tuple[ExplicitJointLearner | JointSpansLearner, About]:
+) -> tuple[TrainedLearner, About]:
     """The learner of a checkpoint, or of a run's best one, with other settings where they need no training."""
     checkpoint = _checkpoint_of(folder)
     about, weights = read_checkpoint(checkpoint)
@@ -98,9 +103,7 @@ def load_learner(
     return learner, about
 
 
-def changed_settings(
-    settings: ExplicitJointConfig | JointSpansConfig, changes: Mapping[str, Any]
-) -> ExplicitJointConfig | JointSpansConfig:
+def changed_settings(settings: LearnerConfig, changes: Mapping[str, Any]) -> LearnerConfig:
     """A learner's settings with others for those that matter in prediction alone."""
     values = settings.model_dump()
     for key, value in changes.items():
@@ -128,9 +131,9 @@ def _checkpoint_of(folder: Path) -> Path:
 
 
 def row_of(config: RunConfig) -> str:
-    """The paper's name of a variant, or our own learner's."""
+    """The paper's name of a variant, or the learner's own."""
     learner = config.learner
-    if isinstance(learner, JointSpansConfig):
+    if not isinstance(learner, ExplicitJointConfig):
         return learner.name
     intent = "w" if learner.intent_contrast_weight else "o"
     terms = f"({intent},{'w' if learner.slot_contrast_weight else 'o'})"

@@ -176,6 +176,11 @@ def _combinations(stage: dict[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
     return [dict(zip(stage, values, strict=True)) for values in itertools.product(*stage.values())]
 
 
+def changed_config(config: RunConfig, changes: Values) -> RunConfig:
+    """Settings with others on top, as `a.b: c`."""
+    return _config(config.written(), changes)
+
+
 def _config(base: Values, changes: Values) -> RunConfig:
     values = deepcopy(base)
     for key, value in changes.items():

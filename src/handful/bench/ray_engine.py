@@ -1,0 +1,154 @@
+"""Runs as tasks of a Ray cluster: each asks for its own processors and memory, and is done again where a machine is
+lost. An extra: pip install 'handful[ray]'.
+
+What travels how, on purpose:
+  data          is read once, by whoever starts the grid, and goes to the workers through Ray's object store; a worker
+                needs no data folder
+  encoders      are looked for on the worker: by their package, or in the worker's HANDFUL_WEIGHTS
+  run folders   are written where the grid was told to. On a path that all machines share, a run that lost its worker
+                goes on from its last epoch elsewhere; without one it begins anew
+  checkpoints   come back through the object store with the results, and are written to the run's folder here, unless
+                the path is shared and they are there already
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from handful.bench.engines import Engine
+from handful.bench.work import Done, Failed, Means, Work, do
+from handful.data.corpora import Corpus
+from handful.errors import ConfigError
+from handful.training.config import RunConfig
+from handful.training.sweep import Failed as RunFailed
+from handful.training.sweep import Trained
+
+_LOCKED = "another process is training in this folder"
+_LOCK_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Of one task."""
+
+    cpus: float = 2
+    memory_mb: int = 2000
+    retries: int = 3  # after the loss of a worker or of its machine
+
+
+@dataclass(frozen=True, slots=True)
+class _Delivered:
+    end: Done | Failed
+    files: Mapping[str, bytes]  # of the run's folder: its checkpoint, log and settings
+
+
+def require_ray() -> Any:
+    try:
+        import ray
+    except ImportError as error:
+        raise ConfigError("--engine ray needs a package that is not installed: pip install 'handful[ray]'") from error
+    return ray
+
+
+def on_ray(means: Means, corpora: Mapping[str, Corpus], needs: Needs, address: str | None = None) -> Engine:
+    """An engine on the cluster at `address`; without one, Ray is started on this machine for as long as it lasts."""
+    ray = require_ray()
+
+    def run(works: Sequence[Work]) -> Iterator[Done | Failed]:
+        began = not ray.is_initialized()
+        if began:
+            try:
+                ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level="ERROR")
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                reason = str(error).strip().split("\n")[0]
+                raise ConfigError(f"--address {address}: no Ray cluster answers there: {reason}") from error
+        try:
+            yield from _gathered(ray, works, means, corpora, needs)
+        finally:
+            if began:
+                ray.shutdown()
+
+    return run
+
+
+def _gathered(
+    ray: Any, works: Sequence[Work], means: Means, corpora: Mapping[str, Corpus], needs: Needs
+) -> Iterator[Done | Failed]:
+    _refuse_what_never_fits(ray, needs)
+    data = ray.put(dict(corpora))
+    plain = replace(means, corpora=None)
+    # A process a task: its peak memory is its own, and its memory goes back to the machine.
+    task = ray.remote(max_calls=1)(_deliver).options(
+        num_cpus=needs.cpus, memory=needs.memory_mb * 2**20, max_retries=needs.retries
+    )
+    under_way = {task.remote(work, plain, data): work for work in works}
+    try:
+        while under_way:
+            (ready, *_), _ = ray.wait(list(under_way), num_returns=1)
+            work = under_way.pop(ready)
+            try:
+                delivered: _Delivered = ray.get(ready)
+            except ray.exceptions.RayError as error:
+                reason = str(error).strip().split("\n")[-1]
+                yield Failed(work, f"lost {needs.retries + 1} times: {reason}")
+                continue
+            _write_missing(work.folder, delivered.files)
+            yield delivered.end
+    finally:
+        for left in under_way:  # whoever stops the grid stops its tasks
+            ray.cancel(left, force=True)
+
+
+def _refuse_what_never_fits(ray: Any, needs: Needs) -> None:
+    """A task that no machine can hold would wait for ever."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if not any(n.get("CPU", 0) >= needs.cpus and n.get("memory", 0) >= needs.memory_mb * 2**20 for n in nodes):
+        largest = ", ".join(f"{n.get('CPU', 0):g} CPUs and {n.get('memory', 0) / 2**20:.0f} MB" for n in nodes)
+        raise ConfigError(
+            f"a run needs {needs.cpus:g} CPUs and {needs.memory_mb} MB, and no machine of the cluster has them "
+            f"({largest}): lower --cpus or --memory-mb"
+        )
+
+
+def _deliver(work: Work, means: Means, corpora: Mapping[str, Corpus]) -> _Delivered:
+    """On the worker."""
+    end = do(work, replace(means, corpora=corpora))
+    # The worker that was lost may take a moment to die, and holds the folder until then.
+    deadline = time.monotonic() + _LOCK_SECONDS
+    while isinstance(end, Failed) and _LOCKED in end.reason and time.monotonic() < deadline:
+        time.sleep(0.5)
+        end = do(work, replace(means, corpora=corpora))
+    return _Delivered(end, {} if isinstance(end, Failed) else _files_of(work.folder))
+
+
+def _files_of(folder: Path) -> dict[str, bytes]:
+    """What scoring, parsing and reports need of a run; not the optimiser's state, which is twice as large."""
+    wanted = [folder / "config.json", folder / "events.jsonl", *sorted((folder / "checkpoint").iterdir())]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in wanted if file.is_file()}
+
+
+def _write_missing(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, content in files.items():
+        file = folder / name
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+
+
+def sweep_on_ray(engine: Engine) -> Any:
+    """An engine of bench as one of `sweep`: runs that are trained and not scored."""
+
+    def train(configs: Sequence[RunConfig], folder: Path) -> Iterator[Trained | RunFailed]:
+        works = [Work(config, folder.absolute() / config.digest()) for config in configs]
+        for end in engine(works):
+            match end:
+                case Done(work=work, about=about):
+                    yield Trained(work.config, work.folder, about)
+                case Failed(work=work, reason=reason):
+                    yield RunFailed(work.config, work.folder, reason)
+
+    return train

@@ -1,0 +1,201 @@
+"""Which records belong together: a line is a row with an encoder, and whatever else tells it from its neighbours.
+
+Records that differ in nothing but their seeds are one cell of a line, to be averaged. What is worth telling, such as a
+budget or a way of decoding, is part of a label only where the same row was measured in several ways on the same data.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from handful.figures.records import Record
+
+_ENCODERS = {"all-MiniLM-L6-v2": "MiniLM", "gte-small-fp16": "gte-small", "glove": "GloVe", "elmo": "ELMo"}
+# Rows in the order of legends and tables. Their colours are the same on every page, whatever else is on it.
+_COLOURS = {
+    "(w,w)": "#2f6fd0",
+    "(w,o)": "#1b9fb3",
+    "(o,o)": "#8a63d2",
+    "intent-to-slot": "#b5893a",
+    "slot-to-intent": "#7d8a96",
+    "joint_spans": "#1a9850",
+    "proto": "#e0762b",
+    "retriever": "#d64a8a",
+    "finetune": "#c0392b",
+    "fomaml": "#8c6d1f",
+    "prototypes": "#6b8e23",
+}
+_MORE_COLOURS = ("#5b7fa6", "#a65b7f", "#7fa65b", "#a67f5b", "#5ba69a", "#7f5ba6")
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+_DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 4))
+_CORPORA = ("snips", "atis", "top")
+
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    label: str
+    row: str
+    encoder: str  # as it is shown
+    training: str  # on which data, where that is not the corpus's own
+    colour: str
+    shape: str
+    dash: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Records of a line on a corpus that differ in their seeds alone."""
+
+    line: Line
+    corpus: str
+    u_max: int
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    cells: tuple[Cell, ...]
+    replaced: int  # records that were measured anew
+
+
+def sort_into_lines(records: Sequence[Record]) -> Lines:
+    kept = _newest(records)
+    groups = _grouped(kept, lambda record: (record.row, record.encoder))
+    labels: list[tuple[str, Record]] = []
+    for own in groups.values():
+        labels += _labelled(own)
+    cells = [
+        Cell(_line(label, members[0][1]), corpus, u_max, tuple(record for _, record in members))
+        for (label, corpus, u_max), members in _grouped(
+            labels, lambda pair: (pair[0], pair[1].corpus, pair[1].u_max)
+        ).items()
+    ]
+    cells.sort(key=lambda cell: (corpus_order(cell.corpus), cell.u_max, line_order(cell.line)))
+    return Lines(tuple(_dashed(cells)), len(records) - len(kept))
+
+
+def corpus_order(corpus: str) -> tuple[int, str]:
+    return _CORPORA.index(corpus) if corpus in _CORPORA else len(_CORPORA), corpus
+
+
+def line_order(line: Line) -> tuple[int, str, int, str, str]:
+    rows, encoders = list(_COLOURS), list(_ENCODERS.values())
+    row = rows.index(line.row) if line.row in rows else len(rows)
+    encoder = encoders.index(line.encoder) if line.encoder in encoders else len(encoders)
+    return row, line.row, encoder, line.encoder, line.label
+
+
+def lines_of(cells: Iterable[Cell]) -> list[Line]:
+    return sorted({cell.line for cell in cells}, key=line_order)
+
+
+def corpora_of(cells: Iterable[Cell]) -> list[str]:
+    return sorted({cell.corpus for cell in cells}, key=corpus_order)
+
+
+def mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found)
+
+
+def _newest(records: Sequence[Record]) -> list[Record]:
+    """A measurement that was made again counts once: the one with details, or the later one of the same settings."""
+    found: list[Record] = []
+    for same in _grouped(records, lambda r: (r.row, r.encoder, r.corpus, r.u_max, _seeds(r), _traits(r))).values():
+        detailed = [record for record in same if record.details is not None] or same
+        found += {_settings(record): record for record in detailed}.values()
+    return found
+
+
+def _labelled(records: Sequence[Record]) -> list[tuple[str, Record]]:
+    """Of one row and one encoder. A trait is told where records of the same data differ in it."""
+    places = _grouped(records, lambda record: (record.corpus, record.u_max)).values()
+    telling = [
+        number for number in range(len(_TRAITS)) if any(len({_traits(r)[number] for r in own}) > 1 for own in places)
+    ]
+    base = [
+        (", ".join(filter(None, [_base(record), *(_traits(record)[number] for number in telling)])), record)
+        for record in records
+    ]
+    found: list[tuple[str, Record]] = []
+    for (label, _, _), own in _grouped(base, lambda pair: (pair[0], pair[1].corpus, pair[1].u_max)).items():
+        settings = sorted({_settings(record) for _, record in own})
+        for _, record in own:
+            number = "" if len(settings) == 1 else f", settings {settings.index(_settings(record)) + 1}"
+            found.append((f"{label}{number}", record))
+    return found
+
+
+def _base(record: Record) -> str:
+    return ", ".join(filter(None, [record.row, shown_encoder(record.encoder), _training(record)]))
+
+
+def shown_encoder(encoder: str) -> str:
+    return _ENCODERS.get(encoder, encoder)
+
+
+def _training(record: Record) -> str:
+    if record.mode == "joint":
+        return "trained jointly"
+    foreign = record.train_corpus is not None and record.train_corpus != record.corpus
+    return f"trained on {record.train_corpus}" if foreign else ""
+
+
+_TRAITS: tuple[Callable[[Record], str], ...] = (
+    _training,
+    lambda record: f"{record.decoding} decoding" if record.decoding else "",
+    lambda record: f"{record.tuning_steps} tuning steps" if record.tuning_steps is not None else "",
+    lambda record: f"budget of {record.budget} episodes" if record.budget is not None else "",
+    lambda record: f"trained at U_max {record.train_u_max}" if record.train_u_max is not None else "",
+    lambda record: f"{record.episodes} test episodes",
+)
+
+
+def _traits(record: Record) -> tuple[str, ...]:
+    return tuple(trait(record) for trait in _TRAITS)
+
+
+def _seeds(record: Record) -> tuple[int | None, int | None]:
+    return record.train_seed, record.episode_seed
+
+
+def _settings(record: Record) -> str:
+    kept = {key: value for key, value in record.config.items() if key not in {"train_seed", "episode_seed"}}
+    return json.dumps(kept, sort_keys=True)
+
+
+def _line(label: str, record: Record) -> Line:
+    known = list(_COLOURS)
+    chance = zlib.crc32(record.row.encode())
+    return Line(
+        label,
+        record.row,
+        shown_encoder(record.encoder),
+        _training(record),
+        _COLOURS.get(record.row, _MORE_COLOURS[chance % len(_MORE_COLOURS)]),
+        _SHAPES[(known.index(record.row) if record.row in known else chance) % len(_SHAPES)],
+        _DASHES[0],
+    )
+
+
+def _dashed(cells: Sequence[Cell]) -> list[Cell]:
+    """A row's colour and shape are its own; what was measured in several ways is told apart by its stroke."""
+    dashes: dict[Line, tuple[int, ...]] = {}
+    for own in _grouped(lines_of(cells), lambda line: (line.row, line.encoder, line.training)).values():
+        dashes.update({line: _DASHES[number % len(_DASHES)] for number, line in enumerate(own)})
+    return [replace(cell, line=replace(cell.line, dash=dashes[cell.line])) for cell in cells]
+
+
+def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    found: defaultdict[Key, list[Item]] = defaultdict(list)
+    for item in items:
+        found[key(item)].append(item)
+    return dict(found)
