@@ -31,7 +31,7 @@ from handful.types import Episode, Prediction, Utterance, Words
 class ProtoConfig(Settings):
     name: Literal["proto"] = "proto"
     slot_weight: float = Field(default=1.0, ge=0)  # λ
-    temperature: float = Field(default=1.0, gt=0)  # τ
+    temperature: float = Field(default=4.0, gt=0)  # τ
     dropout: float = Field(default=0.1, ge=0, lt=1)
     # "joint" is support.py's decoding, as for every learner that tags words; "independent" is Krone et al.'s.
     decoding: Literal["joint", "independent"] = "joint"
