@@ -13,8 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from handful.data.bio import utterance_tags
 from handful.encoders.network import SentenceNetwork
 from handful.types import Episode, Slot, Utterance, Words
+from oracles import baselines as oracle
 
 Floats = NDArray[np.float64]
 Inputs = Callable[[Words], tuple[Floats, Floats]]  # of words, [T, n], and of the sentence, [n]
@@ -88,6 +90,27 @@ def weights_of(module: nn.Module) -> dict[str, Tensor]:
 
 def same(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(weight, other[name]) for name, weight in one.items())
+
+
+def body_weights(network: SentenceNetwork) -> oracle.Weights:
+    """A and c, as the oracle names them."""
+    weights = weights_of(network)
+    return {"A": weights["words.weight"].double().numpy(), "c": weights["words.bias"].double().numpy()}
+
+
+def told(
+    network: SentenceNetwork, utterances: Sequence[Utterance], intents: Sequence[str], tags: Sequence[str]
+) -> list[oracle.Told]:
+    """What the network reads of utterances, their classes numbered as the labels stand in the lists."""
+    inputs = cast(LinearNetwork, network).inputs
+    return [
+        oracle.Told(
+            *inputs(u.sentence),
+            intents.index(u.intent),
+            [tags.index(tag) if tag in tags else oracle.ABSENT for tag in utterance_tags(u)],
+        )
+        for u in utterances
+    ]
 
 
 WORDS = ("fly", "to", "boston", "rome", "now", "a", "b", "!")

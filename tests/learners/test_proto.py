@@ -47,7 +47,7 @@ def test_losses_are_those_of_the_equations(seed: int, temperature: float):
 
 def test_words_with_a_tag_that_the_support_lacks_are_left_out():
     """The query's last utterance has two of them and an O: the loss is the same as with the O alone."""
-    own, episode = learner(), random_episode(0)
+    own, episode = learner(temperature=1.0), random_episode(0)
     assert not {"B-unseen", "I-unseen"} & tag_set(episode.support)
     (last,) = seen(own, episode.query[-1:])
     only_outside = last._replace(words=last.words[2:], tags=["O"])
@@ -74,11 +74,9 @@ def test_intents_have_the_shares_of_their_prototypes(seed: int):
 
 
 def test_independent_decoding_gives_every_word_its_nearest_tag():
-    own, episode = learner(3, decoding="independent"), random_episode(3)
+    own, episode = learner(3, decoding="independent", temperature=1.0), random_episode(3)
     support = seen(own, episode.support)
-    for u, prediction in zip(
-        seen(own, episode.query), own.adapt(episode.support).predict(asked(episode)), strict=True
-    ):
+    for u, prediction in zip(seen(own, episode.query), own.adapt(episode.support).predict(asked(episode)), strict=True):
         shares = [oracle.proto_tags(support, word, 1.0) for word in u.words]
         assert list(prediction.tags) == [max(own, key=lambda tag, own=own: own[tag]) for own in shares]
 

@@ -1,35 +1,52 @@
-"""Who does the runs: this machine, one after another, each in a process of its own; or a Ray cluster (ray_engine.py)."""
+"""Who does the runs: this machine, one after another, each in a process of its own, or a cluster (ray_engine.py)."""
 
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import Connection
 
-from handful.bench.work import Done, Failed, Means, Work, do
+from handful.bench.work import Done, Failed, Means, Tell, Work, do
 
 # Hands out runs and gives each one's end once, as they come.
 Engine = Callable[[Sequence[Work]], Iterator[Done | Failed]]
 
 
-def here(means: Means, tell: Callable[[str], None]) -> Engine:
+def here(means: Means, tell: Tell) -> Engine:
     """A process a run: its peak memory is its own, and what one leaves behind does not slow the next."""
 
     def run(works: Sequence[Work]) -> Iterator[Done | Failed]:
         for number, work in enumerate(works, 1):
             tell(f"run {number} of {len(works)}: {work.title}")
-            # Not forked: torch's threads do not survive that.
-            context = multiprocessing.get_context("spawn")
-            with ProcessPoolExecutor(1, mp_context=context) as pool:
-                try:
-                    yield pool.submit(do, work, means, _print).result()
-                except BrokenProcessPool:
-                    yield Failed(work, "its process was killed; memory may have run out")
+            yield _alone(work, means)
 
     return run
 
 
+def _alone(work: Work, means: Means) -> Done | Failed:
+    context = multiprocessing.get_context("spawn")  # not forked: torch's threads do not survive that
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_child, args=(theirs, work, means), name=work.title)
+    process.start()
+    theirs.close()
+    try:
+        return ours.recv()
+    except EOFError:
+        process.join()
+        killed = "was killed; memory may have run out" if process.exitcode == -signal.SIGKILL else "ended early"
+        return Failed(work, f"its process {killed} (exit code {process.exitcode})")
+    finally:  # whoever stops the grid stops the run that is under way; it goes on from its last epoch
+        process.terminate()
+        process.join()
+
+
+def _child(answer: Connection, work: Work, means: Means) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the parent decides
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that torchrun, if there is one, is ended, too
+    answer.send(do(work, means, _print))
+
+
 def _print(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)  # noqa: T201: the child's only way to be heard
+    print(line, file=sys.stderr, flush=True)  # noqa: T201 - the child's only way to be heard

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from handful.bench.rows import ABLATIONS, CORPORA, Budget, missing, run_config
+from handful.bench.rows import ABLATIONS, CORPORA, DEFAULT_BUDGET, Budget, in_paper, missing, run_config
 from handful.bench.work import Work
 from handful.training.config import RunConfig
 from handful.training.measure import Scoring
@@ -23,7 +23,8 @@ class Grid:
     u_maxes: tuple[int, ...] = (20, 100)
     seeds: tuple[int, ...] = (0,)
     episodes: int = 100
-    budget: Budget = Budget()
+    budget: Budget = DEFAULT_BUDGET
+    only_paper: bool = False  # leaves out what the paper's tables have no line for
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +51,13 @@ def planned(grid: Grid, runs: Path, records: Iterable[dict[str, Any]], changes: 
         if (reason := missing(encoder)) is not None:
             skipped.append(Skipped(encoder, reason))
             continue
-        for mode in grid.modes:
-            for row in grid.rows:
-                for seed in grid.seeds:
-                    for trained_on in _train_sets(mode, grid.corpora):
-                        config = _changed(run_config(row, encoder, trained_on, seed, grid.budget), changes)
-                        wanted = [scoring for scoring in _scorings(grid, row, trained_on)]
-                        owed = tuple(s for s in wanted if _wanted_key(config, s) not in known)
-                        if owed:
-                            works.append(Work(config, runs.absolute() / config.digest(), owed))
-                        done += bool(wanted) and not owed
+        for row, seed, trained_on in _trained(grid, encoder):
+            config = _changed(run_config(row, encoder, trained_on, seed, grid.budget), changes)
+            wanted = _scorings(grid, row, trained_on)
+            owed = tuple(scoring for scoring in wanted if _wanted_key(config, scoring) not in known)
+            if owed:
+                works.append(Work(config, runs.absolute() / config.digest(), owed))
+            done += bool(wanted) and not owed
     return Plan(tuple(works), tuple(skipped), done)
 
 
@@ -70,6 +68,16 @@ def all_records(folder: Path) -> list[dict[str, Any]]:
         if file.read_text(encoding="utf-8").lstrip().startswith("["):
             found += [record for record in read_records(file) if "row" in record and "intent_accuracy" in record]
     return found
+
+
+def _trained(grid: Grid, encoder: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+    """Row, seed and corpora of the runs of an encoder: all rows of one seed, then the next seed."""
+    for mode in grid.modes:
+        for seed in grid.seeds:
+            for row in grid.rows:
+                if in_paper(row, encoder, mode) or not grid.only_paper:
+                    for trained_on in _train_sets(mode, grid.corpora):
+                        yield row, seed, trained_on
 
 
 def _train_sets(mode: str, corpora: Sequence[str]) -> list[tuple[str, ...]]:

@@ -8,7 +8,9 @@ What travels how, on purpose:
   run folders   are written where the grid was told to. On a path that all machines share, a run that lost its worker
                 goes on from its last epoch elsewhere; without one it begins anew
   checkpoints   come back through the object store with the results, and are written to the run's folder here, unless
-                the path is shared and they are there already
+                the path is shared and they are there already; a run that came so is complete, and is not trained again
+
+Ray moves values between its processes as pickles: a cluster is yours, or it is not to be used.
 """
 
 from __future__ import annotations
@@ -23,12 +25,11 @@ from handful.bench.engines import Engine
 from handful.bench.work import Done, Failed, Means, Work, do
 from handful.data.corpora import Corpus
 from handful.errors import ConfigError
+from handful.training import sweep
 from handful.training.config import RunConfig
-from handful.training.sweep import Failed as RunFailed
-from handful.training.sweep import Trained
+from handful.training.run import HELD, LOG
 
-_LOCKED = "another process is training in this folder"
-_LOCK_SECONDS = 60.0
+_HELD_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +62,7 @@ def on_ray(means: Means, corpora: Mapping[str, Corpus], needs: Needs, address: s
     def run(works: Sequence[Work]) -> Iterator[Done | Failed]:
         began = not ray.is_initialized()
         if began:
-            try:
-                ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level="ERROR")
-            except (ConnectionError, ValueError, RuntimeError) as error:
-                reason = str(error).strip().split("\n")[0]
-                raise ConfigError(f"--address {address}: no Ray cluster answers there: {reason}") from error
+            _join(ray, address)
         try:
             yield from _gathered(ray, works, means, corpora, needs)
         finally:
@@ -73,6 +70,15 @@ def on_ray(means: Means, corpora: Mapping[str, Corpus], needs: Needs, address: s
                 ray.shutdown()
 
     return run
+
+
+def _join(ray: Any, address: str | None) -> None:
+    try:
+        ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level="ERROR")
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        where = "Ray could not be started here" if address is None else f"--address {address}: no Ray cluster answers"
+        raise ConfigError(f"{where}: {reason}") from error
 
 
 def _gathered(
@@ -93,8 +99,8 @@ def _gathered(
             try:
                 delivered: _Delivered = ray.get(ready)
             except ray.exceptions.RayError as error:
-                reason = str(error).strip().split("\n")[-1]
-                yield Failed(work, f"lost {needs.retries + 1} times: {reason}")
+                lost = "" if isinstance(error, ray.exceptions.RayTaskError) else f"lost {needs.retries + 1} times: "
+                yield Failed(work, f"{lost}{str(error).strip().splitlines()[-1]}")
                 continue
             _write_missing(work.folder, delivered.files)
             yield delivered.end
@@ -118,8 +124,8 @@ def _deliver(work: Work, means: Means, corpora: Mapping[str, Corpus]) -> _Delive
     """On the worker."""
     end = do(work, replace(means, corpora=corpora))
     # The worker that was lost may take a moment to die, and holds the folder until then.
-    deadline = time.monotonic() + _LOCK_SECONDS
-    while isinstance(end, Failed) and _LOCKED in end.reason and time.monotonic() < deadline:
+    deadline = time.monotonic() + _HELD_SECONDS
+    while isinstance(end, Failed) and HELD in end.reason and time.monotonic() < deadline:
         time.sleep(0.5)
         end = do(work, replace(means, corpora=corpora))
     return _Delivered(end, {} if isinstance(end, Failed) else _files_of(work.folder))
@@ -127,28 +133,31 @@ def _deliver(work: Work, means: Means, corpora: Mapping[str, Corpus]) -> _Delive
 
 def _files_of(folder: Path) -> dict[str, bytes]:
     """What scoring, parsing and reports need of a run; not the optimiser's state, which is twice as large."""
-    wanted = [folder / "config.json", folder / "events.jsonl", *sorted((folder / "checkpoint").iterdir())]
+    wanted = [folder / "config.json", folder / LOG, *sorted((folder / "checkpoint").iterdir())]
     return {str(file.relative_to(folder)): file.read_bytes() for file in wanted if file.is_file()}
 
 
 def _write_missing(folder: Path, files: Mapping[str, bytes]) -> None:
-    for name, content in files.items():
+    """Each whole or not at all, and the log, which tells that a run is complete, after all that it tells of."""
+    for name, content in sorted(files.items(), key=lambda item: item[0] == LOG):
         file = folder / name
         if not file.exists():
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content)
+            partial = file.with_name(f".{file.name}.partial")
+            partial.write_bytes(content)
+            partial.replace(file)
 
 
-def sweep_on_ray(engine: Engine) -> Any:
+def for_sweep(engine: Engine) -> sweep.Engine:
     """An engine of bench as one of `sweep`: runs that are trained and not scored."""
 
-    def train(configs: Sequence[RunConfig], folder: Path) -> Iterator[Trained | RunFailed]:
+    def train(configs: Sequence[RunConfig], folder: Path) -> Iterator[sweep.Trained | sweep.Failed]:
         works = [Work(config, folder.absolute() / config.digest()) for config in configs]
         for end in engine(works):
             match end:
                 case Done(work=work, about=about):
-                    yield Trained(work.config, work.folder, about)
+                    yield sweep.Trained(work.config, work.folder, about)
                 case Failed(work=work, reason=reason):
-                    yield RunFailed(work.config, work.folder, reason)
+                    yield sweep.Failed(work.config, work.folder, reason)
 
     return train

@@ -20,7 +20,7 @@ from handful.places import data_dir as chosen_dir
 from handful.training.checkpoint import About, read_about
 from handful.training.config import RunConfig
 from handful.training.events import DevScored
-from handful.training.measure import Scoring, dev_curve, measured, trained
+from handful.training.measure import Scoring, dev_curve, labels_of, measured, trained
 from handful.training.run import RunFolder
 
 Tell = Callable[[str], None]
@@ -34,8 +34,6 @@ class Work:
 
     @property
     def title(self) -> str:
-        from handful.training.measure import labels_of
-
         about = labels_of(self.config)
         return f"{about['row']}, {about['encoder']}, {about['train_corpus']}, seed {about['train_seed']}"
 
@@ -79,16 +77,20 @@ def do(work: Work, means: Means, tell: Tell = lambda _: None) -> Done | Failed:
         return Done(work, read_about(RunFolder(work.folder).checkpoint), tuple(_scored(work, means, tell)))
     except HandfulError as error:
         return Failed(work, str(error))
+    except OSError as error:  # a full disk, a share that went away
+        return Failed(work, f"{error.filename or work.folder}: {error.strerror or error}")
 
 
 def _train(work: Work, means: Means, tell: Tell) -> None:
-    if means.processes > 1:
-        _train_with_torchrun(work, means)
-        return
-    from handful.training.start import prepare_run
+    from handful.training.start import corpora_version, prepare_run
 
     run = RunFolder(work.folder)
     corpora = [means.corpus(name) for name in work.config.corpora]
+    if run.delivered(work.config, corpora_version(corpora)):
+        return
+    if means.processes > 1:
+        _train_with_torchrun(work, means)
+        return
     resume = (work.folder / "config.json").exists()
     trainer = prepare_run(work.config, run, resume=resume, corpora=corpora, threads=means.threads)
     for event in trainer.train():
@@ -113,10 +115,9 @@ def _train_with_torchrun(work: Work, means: Means) -> None:
     )
     if done.returncode:
         # torchrun tells of its processes at length; the line that a person can use is the first of ours.
-        told = [line for line in done.stderr.splitlines() if line.startswith("error: ")] or done.stderr.splitlines()[
-            -1:
-        ]
-        raise TrainingError(f"{work.title}: torchrun: {told[0] if told else f'exit code {done.returncode}'}")
+        lines = done.stderr.splitlines() or [f"exit code {done.returncode}"]
+        ours = next((line for line in lines if line.startswith("error: ")), lines[-1])
+        raise TrainingError(f"torchrun: {ours.removeprefix('error: ')}")
 
 
 def _scored(work: Work, means: Means, tell: Tell) -> Sequence[dict[str, Any]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from handful.cli.console import err, out, warn
+from handful.cli.engines import Address, Cpus, EngineName, Memory, ray_engine, refuse_address
 from handful.cli.research import DataDir
 from handful.errors import ConfigError
 
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from handful.bench.work import Done, Failed, Means
 
 Names = list[str] | None
-EngineName = Annotated[Literal["here", "ray"], typer.Option("--engine", help="Who trains: this machine, or Ray.")]
-Address = Annotated[str | None, typer.Option("--address", help="Of a Ray cluster; else one is started here.")]
-Cpus = Annotated[float, typer.Option("--cpus", min=0.1, help="Processors of a Ray task.")]
-Memory = Annotated[int, typer.Option("--memory-mb", min=1, help="Memory of a Ray task.")]
 _QUICK_EPISODES = 10
 
 
@@ -59,33 +55,44 @@ def bench(
     from handful.bench.plan import Grid, all_records, planned
     from handful.training.config import parse_change
 
-    if engine == "here" and address is not None:
-        raise ConfigError("found --address without --engine ray")
+    refuse_address(engine, address)
+    budget = grid_rows.Budget(epochs=epochs)
     if quick:
         # Figures of a few episodes must not come to stand among those that count.
-        results, runs = (Path("runs/quick/results") if results == Path("results") else results), runs
+        results = Path("runs/quick/results") if results == Path("results") else results
         episodes, budget = min(episodes, _QUICK_EPISODES), grid_rows.QUICK
-    else:
-        budget = grid_rows.Budget(epochs=epochs)
+        encoders, modes = encoders or ["minilm"], modes or ["single"]
     grid = Grid(
         grid_rows.chosen(rows, tuple(grid_rows.ROWS) if rows else grid_rows.PAPER_ROWS, "row"),
         grid_rows.chosen(encoders, tuple(grid_rows.ENCODERS), "encoder"),
         grid_rows.chosen(corpora, grid_rows.CORPORA, "corpus"),
-        grid_rows.chosen(modes, grid_rows.MODES, "mode") if modes or not quick else ("single",),
+        grid_rows.chosen(modes, grid_rows.MODES, "mode"),
         tuple(u_maxes or (20, 100)),
         tuple(seeds or (0,)),
         episodes,
         budget,
+        only_paper=not rows,
     )
     if not tables_only:
         values: dict[str, Any] = dict(parse_change(change) for change in changes or [])
         plan = planned(grid, runs, all_records(results), values)
+        _refuse_uneven(plan, processes)
         _tell_plan(plan)
         means = _means(plan, results, data_dir, threads, processes)
-        _gather(plan, _engine(engine, means, address, cpus, memory_mb), results)
+        _gather(plan, _engine(engine, plan, means, address, cpus, memory_mb), results)
     if figure:
         _draw_figure(results, runs, budget, data_dir, threads)
     _show(all_records(results), results)
+
+
+def _refuse_uneven(plan: Plan, processes: int) -> None:
+    """Before the first run, not in each of them."""
+    for work in plan.works:
+        if (episodes := work.config.optimiser.episodes_per_step) % processes:
+            raise ConfigError(
+                f"--processes {processes} share the episodes of a step, and a step has {episodes}: "
+                f"--set optimiser.episodes_per_step={processes}, or a multiple of it"
+            )
 
 
 def _tell_plan(plan: Plan) -> None:
@@ -110,17 +117,12 @@ def _means(plan: Plan, results: Path, data_dir: Path | None, threads: int, proce
     return Means(means.threads, means.processes, means.data_dir, None, frozen)
 
 
-def _engine(name: str, means: Means, address: str | None, cpus: float, memory_mb: int) -> Engine:
+def _engine(name: str, plan: Plan, means: Means, address: str | None, cpus: float, memory_mb: int) -> Engine:
     from handful.bench.engines import here
 
     if name == "here":
-        return here(means, lambda line: err.print(line, markup=False, highlight=False))
-    from handful.bench.ray_engine import Needs, on_ray
-    from handful.bench.rows import CORPORA
-
-    corpora = {corpus: means.corpus(corpus) for corpus in CORPORA}
-    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-    return on_ray(means, corpora, Needs(cpus, memory_mb), address)
+        return here(means, err.print)
+    return ray_engine(means, [work.config for work in plan.works], address, cpus, memory_mb)
 
 
 def _gather(plan: Plan, engine: Engine, results: Path) -> None:
@@ -137,7 +139,7 @@ def _gather(plan: Plan, engine: Engine, results: Path) -> None:
         for record in end.records:
             name = f"{record['encoder']}-{_file_name(record['row'])}-{record['mode']}.json"
             file_record(record, results / "bench" / name)
-        err.print(f"{number} of {len(plan.works)} done: {end.work.title}", markup=False, highlight=False)
+        err.print(f"{number} of {len(plan.works)} done: {end.work.title}")
     if failed:
         raise ConfigError(f"{len(failed)} of {len(plan.works)} runs failed; the same command tries them again")
 
@@ -160,12 +162,12 @@ def _draw_figure(results: Path, runs: Path, budget: Any, data_dir: Path | None, 
 
     path = results / "figure2.json"
     for line in write_figure(path, runs.absolute(), budget, data_dir, threads):
-        err.print(line, markup=False, highlight=False)
+        err.print(line)
     out.print(f"{path}: Figure 2's points; `handful report` draws them")
 
 
 def _show(records: list[dict[str, Any]], results: Path) -> None:
-    from handful.bench.tables import tables
+    from handful.bench.tables import NOTE, tables
     from handful.data.formats.files import write_text
 
     made = tables(records)
@@ -174,21 +176,22 @@ def _show(records: list[dict[str, Any]], results: Path) -> None:
         return
     for table in made:
         _print(table)
+    out.print(NOTE, style="dim")
     path = results / "bench" / "tables.md"
-    write_text(
-        path,
-        "# The paper's tables, measured\n\nMade by `handful bench --tables`.\n\n"
-        + "\n".join(t.markdown() for t in made),
-    )
-    out.print(f"{path}: the same tables", style="dim")
+    parts = ["# The paper's tables, measured\n", f"Made by `handful bench --tables`. {NOTE}\n"]
+    write_text(path, "\n".join([*parts, *(table.markdown() for table in made)]))
+    err.print(f"{path}: the same tables", style="dim")
 
 
 def _print(made: Table) -> None:
+    from rich import box
     from rich.table import Table as RichTable
 
-    shown = RichTable(title=made.title, title_justify="left", caption=made.note or None, caption_justify="left")
+    shown = RichTable(title=made.title, title_justify="left", box=box.SIMPLE_HEAD)
     for name in made.header:
-        shown.add_column(name)
-    for line in made.lines:
+        shown.add_column(name, no_wrap=name in {"row", "encoder", "mode"})
+    for before, line in zip([None, *made.lines], made.lines, strict=False):
+        if before is not None and before[1:3] != line[1:3]:  # another encoder or mode
+            shown.add_section()
         shown.add_row(*line)
     out.print(shown)

@@ -9,7 +9,7 @@ import warnings
 
 import typer
 
-from handful.cli import bench, bots, corpora, evaluate, research, suggest, test_bot, train, tune
+from handful.cli import bench, bots, corpora, evaluate, report, research, suggest, sweep, test_bot, train, tune
 from handful.cli.console import err, warn
 from handful.errors import ConfigError, HandfulError
 
@@ -32,9 +32,10 @@ app.command("test")(test_bot.test)
 app.command("suggest")(suggest.suggest)
 app.command("export")(bots.export)
 app.command("train")(train.train)
-app.command("sweep")(train.sweep)
+app.command("sweep")(sweep.sweep)
 app.command("evaluate")(evaluate.evaluate)
 app.command("bench")(bench.bench)
+app.command("report")(report.report)
 app.command("episodes")(research.episodes)
 app.add_typer(corpora.app, name="data")
 

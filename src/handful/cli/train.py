@@ -1,4 +1,4 @@
-"""Commands that train: train, sweep."""
+"""The command that trains one run, and what is shown of a run that is under way."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from handful.cli.console import err, out
-from handful.cli.research import DataDir, refuse_unwritable
+from handful.cli.research import DataDir
 
 if TYPE_CHECKING:
     from handful.training.checkpoint import About
     from handful.training.config import RunConfig
     from handful.training.events import Event, StepDone
-    from handful.training.loop import Trainer
     from handful.training.run import RunFolder
-    from handful.training.sweep import RunDone, RunFailed
 
 ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="The settings: a YAML file.")]
 Changes = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="Change one setting; repeatable.")]
@@ -57,8 +55,8 @@ def train(
             return
         err.print(f"run {folder.folder}", style="dim")
         # Ranks cannot stop one by one: with several of them a signal ends the run at once, and --resume goes on.
-        stopping = _stop_between_steps() if ranks.count == 1 else nullcontext(lambda: False)
-        with _progress_bar() as show, stopping as stop:
+        stopping = stop_between_steps() if ranks.count == 1 else nullcontext(lambda: False)
+        with progress_bar() as show, stopping as stop:
             for event in trainer.train():
                 show(event, settings)
                 board(event)
@@ -69,69 +67,7 @@ def train(
     _tell_result(folder)
 
 
-def sweep(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="What to try: a YAML file.")],
-    runs: Annotated[
-        Path | None, typer.Option("--runs", help="Where the runs' folders go; else runs/ and the name.")
-    ] = None,
-    json_out: Annotated[Path | None, typer.Option("--json", help="Write every run's dev scores here.")] = None,
-    threads: Threads = None,
-    data_dir: DataDir = None,
-) -> None:
-    """Search over settings on dev episodes; a sweep that was stopped goes on where it was."""
-    import json
-
-    from handful.data.formats.files import write_text
-    from handful.training import sweep as search
-    from handful.training.start import prepare_run
-
-    if json_out is not None:
-        refuse_unwritable(json_out)
-    loaded, base = search.load_plan(plan)
-    done: list[search.RunDone | search.RunFailed] = []
-
-    under_way: list[Trainer] = []
-
-    def start(config: RunConfig, run: RunFolder) -> Iterator[Event]:
-        resume = (run.folder / "config.json").exists()
-        under_way[:] = [prepare_run(config, run, resume=resume, data_dir=data_dir, threads=threads)]
-        return under_way[0].train()
-
-    engine = search.one_after_another(start)
-    with _progress_bar() as show, _stop_between_steps() as stop:
-        for event in search.sweep(loaded, base, runs or Path("runs") / plan.stem, engine):
-            match event:
-                case search.StageBegun():
-                    err.print(f"stage {event.number} of {len(loaded.stages)}: {event.runs} runs")
-                case search.RunGoesOn():
-                    show(event.event, event.config)
-                    if stop():
-                        under_way[0].save()
-                        err.print("stopped; the same command goes on from here")
-                        raise typer.Exit(130)
-                case search.RunDone() | search.RunFailed():
-                    done.append(event)
-                    out.print(f"  {_spelt(event.values)}: {_outcome(event)}")
-                    if json_out is not None:
-                        content = {"plan": loaded.model_dump(mode="json"), "runs": [run.record() for run in done]}
-                        write_text(json_out, json.dumps(content, indent=1) + "\n")
-                case search.StageDone():
-                    out.print(f"stage {event.number}: best is {_spelt(event.best)} with {event.score:.2f}")
-
-
-def _spelt(values: dict[str, Any]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in values.items())
-
-
-def _outcome(run: RunDone | RunFailed) -> str:
-    from handful.training.sweep import RunDone
-
-    if isinstance(run, RunDone):
-        return f"{run.trained.score:.2f} ({_dev_line(run.trained.about)})"
-    return f"failed: {run.failed.reason}"
-
-
-def _dev_line(about: About) -> str:
+def dev_line(about: About) -> str:
     dev = about.dev
     if not dev:
         return "no dev episodes, so nothing was scored"
@@ -142,7 +78,7 @@ def _dev_line(about: About) -> str:
 
 
 @contextmanager
-def _stop_between_steps() -> Iterator[Any]:
+def stop_between_steps() -> Iterator[Any]:
     """The first Ctrl-C lets the step end, so that nothing is half done; the second is an ordinary one."""
     asked: list[int] = []
 
@@ -160,7 +96,7 @@ def _stop_between_steps() -> Iterator[Any]:
 
 
 @contextmanager
-def _progress_bar() -> Iterator[Callable[[Event, RunConfig], None]]:
+def progress_bar() -> Iterator[Callable[[Event, RunConfig], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from handful.training.events import DevScored, Finished, Prepared, StepDone
@@ -231,4 +167,4 @@ def _tell_result(folder: RunFolder) -> None:
 
     about = read_about(folder.checkpoint)
     kept = "best" if about.dev and about.config.dev.keep == "best" else "last"
-    out.print(f"{folder.folder}: {kept} after step {about.step}: {_dev_line(about)}")
+    out.print(f"{folder.folder}: {kept} after step {about.step}: {dev_line(about)}")

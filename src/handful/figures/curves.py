@@ -111,7 +111,5 @@ def _panel(values: list[dict[str, Any]], title: str, metric: str, encodings: dic
         y=alt.Y("value:Q", scale=alt.Scale(domain=[0, 100]), title=metric),
     )
     strokes = base.mark_line(strokeWidth=2).encode(color=encodings["color"], strokeDash=encodings["strokeDash"])
-    points = base.mark_point(filled=True, size=50, opacity=1).encode(
-        color=encodings["color"], shape=encodings["shape"]
-    )
+    points = base.mark_point(filled=True, size=50, opacity=1).encode(color=encodings["color"], shape=encodings["shape"])
     return alt.layer(strokes, points).properties(width=340, height=200, title=title)

@@ -60,7 +60,10 @@ class Part:
 
 def parts(cells: Sequence[Cell]) -> Iterator[Part]:
     keys = sorted(
-        {(line_order(cell.line)[2:4], cell.line.training != "", cell.line.training, cell.line.encoder) for cell in cells}
+        {
+            (line_order(cell.line)[2:4], cell.line.training != "", cell.line.training, cell.line.encoder)
+            for cell in cells
+        }
     )
     for _, _, training, encoder in keys:
         own = tuple(c for c in cells if (c.line.encoder, c.line.training) == (encoder, training))
@@ -142,6 +145,7 @@ def plain(chart: alt.TopLevelMixin) -> Spec:
         "background": "#ffffff",
         "padding": 10,
         "config": {
+            "aria": False,  # the page names the figure; a name for each mark would be most of the file
             "font": "Arial, Helvetica, Liberation Sans, sans-serif",
             "view": {"stroke": _RULE},
             "axis": {
@@ -153,9 +157,15 @@ def plain(chart: alt.TopLevelMixin) -> Spec:
                 "tickColor": _RULE,
                 "titleFontWeight": "normal",
             },
-            "legend": {"labelColor": _INK, "titleColor": _QUIET, "titleFontWeight": "normal"},
+            "legend": {
+                "labelColor": _INK,
+                "titleColor": _QUIET,
+                "titleFontWeight": "normal",
+                "symbolBaseFillColor": _QUIET,
+                "symbolBaseStrokeColor": _QUIET,
+            },
             "title": {"color": _INK, "fontSize": 12, "anchor": "start"},
-            "style": {"value": {"fill": _INK}, "diagonal": {"stroke": _QUIET}},
+            "style": {"value": {"fill": _INK}, "diagonal": {"color": _QUIET}},
         },
     }
 

@@ -31,7 +31,7 @@ _COLOURS = {
     "prototypes": "#6b8e23",
 }
 _MORE_COLOURS = ("#5b7fa6", "#a65b7f", "#7fa65b", "#a67f5b", "#5ba69a", "#7f5ba6")
-_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 _DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 4))
 _CORPORA = ("snips", "atis", "top")
 
@@ -49,8 +49,14 @@ class Line:
     shape: str
     dash: tuple[int, ...]
 
+    @property
+    def short(self) -> str:
+        """Where a title tells the encoder and the training already."""
+        told = f"{self.row}, {', '.join(filter(None, [self.encoder, self.training]))}"
+        return f"{self.row}{self.label.removeprefix(told)}"
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, eq=False)  # itself alone is its equal, so that it can be the key of what is found
 class Cell:
     """Records of a line on a corpus that differ in their seeds alone."""
 
@@ -87,10 +93,14 @@ def corpus_order(corpus: str) -> tuple[int, str]:
 
 
 def line_order(line: Line) -> tuple[int, str, int, str, str]:
-    rows, encoders = list(_COLOURS), list(_ENCODERS.values())
+    rows = list(_COLOURS)
     row = rows.index(line.row) if line.row in rows else len(rows)
-    encoder = encoders.index(line.encoder) if line.encoder in encoders else len(encoders)
-    return row, line.row, encoder, line.encoder, line.label
+    return row, line.row, *encoder_order(line.encoder), line.label
+
+
+def encoder_order(shown: str) -> tuple[int, str]:
+    encoders = list(_ENCODERS.values())
+    return encoders.index(shown) if shown in encoders else len(encoders), shown
 
 
 def lines_of(cells: Iterable[Cell]) -> list[Line]:
@@ -109,15 +119,17 @@ def mean(values: Iterable[float]) -> float:
 def _newest(records: Sequence[Record]) -> list[Record]:
     """A measurement that was made again counts once: the one with details, or the later one of the same settings."""
     found: list[Record] = []
-    for same in _grouped(records, lambda r: (r.row, r.encoder, r.corpus, r.u_max, _seeds(r), _traits(r))).values():
+    for same in _grouped(
+        records, lambda r: (r.row, r.encoder, _training(r), r.corpus, r.u_max, _seeds(r), _traits(r))
+    ).values():
         detailed = [record for record in same if record.details is not None] or same
         found += {_settings(record): record for record in detailed}.values()
     return found
 
 
 def _labelled(records: Sequence[Record]) -> list[tuple[str, Record]]:
-    """Of one row and one encoder. A trait is told where records of the same data differ in it."""
-    places = _grouped(records, lambda record: (record.corpus, record.u_max)).values()
+    """Of one row and one encoder. A trait is told where records of the same data and training differ in it."""
+    places = _grouped(records, lambda record: (record.corpus, record.u_max, _training(record))).values()
     telling = [
         number for number in range(len(_TRAITS)) if any(len({_traits(r)[number] for r in own}) > 1 for own in places)
     ]
@@ -150,7 +162,6 @@ def _training(record: Record) -> str:
 
 
 _TRAITS: tuple[Callable[[Record], str], ...] = (
-    _training,
     lambda record: f"{record.decoding} decoding" if record.decoding else "",
     lambda record: f"{record.tuning_steps} tuning steps" if record.tuning_steps is not None else "",
     lambda record: f"budget of {record.budget} episodes" if record.budget is not None else "",
@@ -181,7 +192,7 @@ def _line(label: str, record: Record) -> Line:
         shown_encoder(record.encoder),
         _training(record),
         _COLOURS.get(record.row, _MORE_COLOURS[chance % len(_MORE_COLOURS)]),
-        _SHAPES[(known.index(record.row) if record.row in known else chance) % len(_SHAPES)],
+        SHAPES[(known.index(record.row) if record.row in known else chance) % len(SHAPES)],
         _DASHES[0],
     )
 

@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from handful.data.formats.files import read_text
 from handful.errors import ConfigError, DataError, Place, ProblemLog
+from handful.training.details import BINS
 
 FIGURE_2 = "figure2.json"
 
+# What no XML may hold, and so no figure either: to draw it would end the process, and say little of why.
+_UNDRAWABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def _drawable(name: str) -> str:
+    if found := _UNDRAWABLE.search(name):
+        raise ValueError(f"found the character U+{ord(found.group()):04X}, expected text that can be shown")
+    return name
+
+
+Name = Annotated[str, AfterValidator(_drawable)]
 Triple = tuple[NonNegativeInt, NonNegativeInt, NonNegativeInt]
 # Support examples of the intent, queries, right intents, and spans: right, predicted, gold.
 Shots = tuple[NonNegativeInt, NonNegativeInt, NonNegativeInt, NonNegativeInt, NonNegativeInt, NonNegativeInt]
@@ -29,29 +52,44 @@ class _Part(BaseModel):
 
 class Metric(_Part):
     mean: float  # in percent
+    ci95: NonNegativeFloat | None = None  # over episodes; of one there is none
 
 
 class Details(_Part):
     """Counts that an evaluation keeps beside its means; see handful.training.details."""
 
-    slots: dict[str, Triple] = {}  # right, predicted, gold
+    slots: dict[Name, Triple] = {}  # right, predicted, gold
     shots: tuple[Shots, ...] = ()
     calibration: tuple[Bin, ...] = ()
 
+    @field_validator("calibration")
+    @classmethod
+    def _bins_are_whole(cls, bins: tuple[Bin, ...]) -> tuple[Bin, ...]:
+        if bins and len(bins) != BINS:
+            raise ValueError(f"found {len(bins)} bins, expected {BINS}")
+        for number, (queries, confidences, right) in enumerate(bins):
+            # Sums are rounded, so a little more than one a query may be.
+            if right > queries or confidences > queries + 0.01:
+                raise ValueError(
+                    f"bin {number}: found {right} right and confidences of {confidences:g} together, expected no more "
+                    f"than its {queries} queries"
+                )
+        return bins
+
 
 class Record(_Part):
-    row: str
-    encoder: str
-    mode: str = "single"
-    corpus: str
-    split: str
+    row: Name
+    encoder: Name
+    mode: Name = "single"
+    corpus: Name
+    split: Name
     u_max: NonNegativeInt
     episodes: NonNegativeInt
-    train_corpus: str | None = None
+    train_corpus: Name | None = None
     train_u_max: NonNegativeInt | None = None
     train_seed: NonNegativeInt | None = None
     episode_seed: NonNegativeInt | None = None
-    decoding: str | None = None
+    decoding: Name | None = None
     tuning_steps: NonNegativeInt | None = None
     train_seconds: NonNegativeFloat | None = None
     train_episodes: NonNegativeInt | None = None
@@ -72,21 +110,21 @@ class Record(_Part):
 
 
 class Panel(_Part):
-    name: str
-    row: str | None = None
+    name: Name
+    row: Name | None = None
     points: tuple[tuple[float, float, NonNegativeInt, NonNegativeInt], ...]  # x, y, and numbers of intent and split
-    separation: dict[str, float] = {}
+    separation: dict[Name, float] = {}
 
 
 class Projection(_Part):
     """Figure 2's points, as `handful bench --figure` writes them."""
 
-    corpus: str
+    corpus: Name
     seed: NonNegativeInt
-    method: str
-    budget: str | None = None
-    intents: tuple[str, ...]
-    splits: tuple[str, ...]
+    method: Name
+    budget: Name | None = None
+    intents: tuple[Name, ...]
+    splits: tuple[Name, ...]
     panels: Annotated[tuple[Panel, ...], Field(min_length=1)]
 
     @model_validator(mode="after")

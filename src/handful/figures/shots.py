@@ -65,7 +65,8 @@ def _figure(part: Part, u_max: int) -> Figure:
         f"shots-{part.name}-{u_max}",
         f"{TITLE}: {part.title}, U_max {u_max}",
         "A query counts at the number of examples that the support set has of its intent. Lines that rise make use of "
-        "more examples; the left end is what one example is worth. Few queries stand behind some points: see the table.",
+        "more examples; the left end is what one example is worth. Few queries stand behind some points: the table "
+        "tells how many.",
         f"{caption([r for c in part.cells for r in _records(c)], 'strict')} Counts of several seeds are added up.",
         plain(alt.vconcat(*panels)),
         (Numbers(("data", "line", "examples", "queries", "intent accuracy %", "slot F1 strict %"), numbers, names=3),),
@@ -83,9 +84,7 @@ def _panel(values: list[dict[str, Any]], title: str, metric: str, encodings: dic
         y=alt.Y("value:Q", scale=alt.Scale(domain=[0, 100]), title=metric),
     )
     strokes = base.mark_line(strokeWidth=2).encode(color=encodings["color"], strokeDash=encodings["strokeDash"])
-    points = base.mark_point(filled=True, size=50, opacity=1).encode(
-        color=encodings["color"], shape=encodings["shape"]
-    )
+    points = base.mark_point(filled=True, size=50, opacity=1).encode(color=encodings["color"], shape=encodings["shape"])
     return alt.layer(strokes, points).properties(width=340, height=200, title=title)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from handful.figures.figure import Figure, Missing, Numbers, caption, f1, plain, shown
 from handful.figures.lines import Cell, corpora_of, lines_of, mean
-from handful.figures.records import Record
 
 TITLE = "F1 by slot"
 METHOD = "(w,w)"
@@ -50,7 +49,8 @@ def slots_figure(cells: Sequence[Cell]) -> Figure | Missing:
         f"The {MOST_SLOTS} slots of each data set with the most gold spans, the most frequent first. The baseline is "
         f"the one with the highest mean strict F1 on that data, and of several {METHOD} the best is shown.{lacking}",
         f"{caption([r for c in used for r in _records(c)], 'strict')} Counts of several seeds are added up.",
-        plain(alt.vconcat(*panels)),
+        # Each panel has a pair of its own; together they would leave gaps for the others' pairs.
+        plain(alt.vconcat(*panels).resolve_scale(yOffset="independent")),
         tuple(_numbers(corpus, pair) for corpus, pair in pairs.items()),
     )
 

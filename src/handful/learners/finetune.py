@@ -17,7 +17,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from handful.data.bio import OUTSIDE, utterance_tags
+from handful.data.bio import OUTSIDE, tag_set, utterance_tags
 from handful.encoders.network import SentenceNetwork
 from handful.errors import ConfigError, TrainingError
 from handful.learners.encoded import Encoded, evaluated
@@ -72,7 +72,7 @@ class FinetuneLearner:
     def prepare(self, utterances: Sequence[Utterance]) -> Iterator[int]:
         """Numbers the labels, too: those of dev utterances get a row that nothing ever points at."""
         intents = sorted({utterance.intent for utterance in utterances})
-        tags = sorted({OUTSIDE, *(tag for utterance in utterances for tag in utterance_tags(utterance))})
+        tags = sorted({OUTSIDE, *tag_set(utterances)})
         for what, found, most in (
             ("most_intents", intents, self.config.most_intents),
             ("most_tags", tags, self.config.most_tags),
@@ -86,8 +86,8 @@ class FinetuneLearner:
     def loss(self, episode: Episode) -> EpisodeLoss:
         """Of all utterances of the episode, with the train split's heads."""
         asked = (*episode.support, *episode.query)
-        if any(utterance.intent not in self._intents for utterance in asked):
-            raise TrainingError("an episode has intents that `prepare` was not shown")
+        if not self._tags.keys() >= tag_set(asked) or any(u.intent not in self._intents for u in asked):
+            raise TrainingError("an episode has intents or slots that `prepare` was not shown")
         words, sentences = self._encoded.training([utterance.sentence for utterance in asked])
         intents = torch.tensor([self._intents[utterance.intent] for utterance in asked])
         tags = torch.tensor([self._tags[tag] for utterance in asked for tag in utterance_tags(utterance)])

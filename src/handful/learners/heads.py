@@ -29,7 +29,7 @@ class FittingConfig(Settings):
     """The steps on each support set. They are few on purpose: every test episode pays for them."""
 
     steps: int = Field(default=10, ge=0)
-    batch: int = Field(default=16, ge=1)  # utterances a step, so that a large support costs what a small one does
+    batch: int = Field(default=16, ge=2)  # utterances a step, so that a large support costs what a small one does
     rate: float = Field(default=1e-4, gt=0)  # of the encoder's top layers
     heads_rate: float = Field(default=1e-2, gt=0)
     seed: int = Field(default=0, ge=0)

@@ -6,6 +6,7 @@ import html
 import json
 import zlib
 from collections.abc import Iterable, Sequence
+from importlib import resources
 from typing import Any
 
 from handful.report.cases import Span
@@ -29,6 +30,26 @@ def element(name: str, *children: object, **attributes: object) -> Html:
 
 def joined(parts: Iterable[object]) -> Html:
     return Html("".join(part if isinstance(part, Html) else html.escape(str(part)) for part in parts))
+
+
+def document(title: str, policy: str, style: str, *body: object, made_by: str) -> str:
+    """A whole page. Its policy is for the browser: what the page may run, and that it may load nothing."""
+    head = joined(
+        [
+            Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
+            Html(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
+            Html('<meta name="color-scheme" content="light dark">'),
+            Html(f'<meta name="generator" content="{html.escape(made_by)}">'),
+            element("title", title),
+            element("style", Html(style)),
+        ]
+    )
+    return f"<!doctype html>\n{element('html', element('head', head), element('body', *body), lang='en')}\n"
+
+
+def packaged(package: str, name: str) -> str:
+    """The text of a file that comes with the package."""
+    return (resources.files(package) / name).read_text(encoding="utf-8")
 
 
 def data(value: Any) -> Html:

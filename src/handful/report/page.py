@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from importlib import resources
 
 from handful.parser.parse import FALLBACK
 from handful.report.asking import counted
 from handful.report.assessment import Assessment, Row
 from handful.report.cases import Case, Fault, found_spans, gold_spans
 from handful.report.layout import Layout
-from handful.report.markup import Html, data, element, joined, marked, table
+from handful.report.markup import Html, data, document, element, joined, marked, packaged, table
 from handful.report.plots import Spec, confidence_plot, confusion_plot, map_plot, reliability_plot, shown_names
 from handful.report.report import Report
 
@@ -50,17 +49,8 @@ def page(report: Report, layout: Layout) -> str:
             ),
         ]
     )
-    head = joined(
-        [
-            Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
-            Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
-            Html('<meta name="color-scheme" content="light dark">'),
-            element("title", title),
-            element("style", Html(_file("page.css"))),
-        ]
-    )
-    inner = joined([element("main", body), Html("\n"), _scripts(plots)])
-    return f"<!doctype html>\n{element('html', element('head', head), element('body', inner), lang='en')}\n"
+    inner = [element("main", body), Html("\n"), _scripts(plots)]
+    return document(title, _POLICY, packaged("handful.report", "page.css"), *inner, made_by="handful test")
 
 
 def _scripts(plots: dict[str, Spec]) -> Html:
@@ -76,7 +66,7 @@ def _scripts(plots: dict[str, Spec]) -> Html:
             Html("\n"),
             element("script", Html(bundle)),
             Html("\n"),
-            element("script", Html(_file("page.js"))),
+            element("script", Html(packaged("handful.report", "page.js"))),
         ]
     )
 
@@ -240,7 +230,3 @@ def _plot(name: str, more: str = "") -> Html:
 
 def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %"
-
-
-def _file(name: str) -> str:
-    return (resources.files("handful.report") / name).read_text(encoding="utf-8")

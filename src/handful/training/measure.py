@@ -16,6 +16,7 @@ from handful.training.config import RunConfig
 from handful.training.details import Details
 from handful.training.evaluate import evaluate, summary
 from handful.training.records import read_events
+from handful.training.run import LOG
 from handful.training.scoring import EpisodeScore
 from handful.training.start import encoder_label, features_dir, load_learner, row_of
 
@@ -100,7 +101,7 @@ def dev_curve(run: Path) -> list[list[float]]:
     metrics = ("intent_accuracy", "slot_f1_strict", "slot_f1_released")
     return [
         [event["step"], *(round(event["scores"][metric], 2) for metric in metrics)]
-        for event in read_events(run / "events.jsonl")
+        for event in read_events(run / LOG)
         if event["event"] == "dev"
     ]
 

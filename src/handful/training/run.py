@@ -25,6 +25,7 @@ from handful.data.formats.files import write_text
 from handful.errors import CheckpointError, ConfigError
 from handful.training.checkpoint import (
     load_weights,
+    read_about,
     read_tensors,
     remove_half_written,
     remove_unnamed,
@@ -33,13 +34,15 @@ from handful.training.checkpoint import (
 )
 from handful.training.config import RunConfig
 from handful.training.events import Event, as_record
-from handful.training.records import read_record
+from handful.training.records import read_events, read_record
 
 try:
     import fcntl
 except ImportError:  # no such locks on this system
     fcntl = None
 
+LOG = "events.jsonl"
+HELD = "another process is training in this folder"
 _STATE_FORMAT = 1
 
 
@@ -82,7 +85,7 @@ class _State(BaseModel):
 class RunFolder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._log = folder / "events.jsonl"
+        self._log = folder / LOG
 
     @property
     def checkpoint(self) -> Path:
@@ -112,6 +115,19 @@ class RunFolder:
             changed = sorted(key for key in new if new[key] != old.get(key))
             raise ConfigError(f"{self.folder}: was started with other settings ({', '.join(changed)}); start a new run")
 
+    def delivered(self, config: RunConfig, data_version: str) -> bool:
+        """Whether the run was brought to its end elsewhere, and came here without what is needed to go on."""
+        events = read_events(self._log)
+        if (self.folder / "state.json").exists() or not events or events[-1]["event"] != "finished":
+            return False
+        about = read_about(self.checkpoint)
+        if about.data_version != data_version:
+            raise ConfigError(
+                f"{self.folder}: was trained on other data than those found here: expected {about.data_version!r}, "
+                f"found {data_version!r}; start a new run"
+            )
+        return about.config == config
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Two processes must not train in one folder: each would cut the other's log and remove its weights."""
@@ -120,7 +136,7 @@ class RunFolder:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except OSError as error:
-                    raise ConfigError(f"{self.folder}: another process is training in this folder") from error
+                    raise ConfigError(f"{self.folder}: {HELD}") from error
             yield
 
     def log(self, event: Event) -> None:

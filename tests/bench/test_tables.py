@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import pytest
+
+from bench.made import record
+from handful.bench.cells import by_cell, difference_from_base
+from handful.bench.tables import tables
+
+BASE = record("(w,w)", [80.0, 60.0], [30.0, 50.0])
+
+
+def lines(records: list[dict], title: str) -> list[dict[str, str]]:
+    (table,) = [table for table in tables(records) if table.title.startswith(title)]
+    return [dict(zip(table.header, line, strict=True)) for line in table.lines]
+
+
+def test_a_line_has_ours_the_papers_and_the_paired_difference():
+    ours = record("proto", [82.0, 62.0], [20.0, 40.0])
+    (proto, base) = lines([BASE, ours], "Table 3")
+    assert proto["row"] == "proto"
+    assert (proto["encoder"], proto["mode"], proto["budget"], proto["data"]) == ("minilm", "single", "500", "ATIS")
+    assert proto["ours"] == "72.0 ± 1.5"
+    assert proto["paper"] == "58.8"
+    assert proto["less (w,w)"] == "+2.0 [+2.0, +2.0] p<0.001"
+    assert (base["row"], base["less (w,w)"], base["seeds"]) == ("(w,w)", "", "1")
+    (proto, base) = lines([BASE, ours], "Table 5")
+    assert (proto["strict"], proto["released"]) == ("30.0 ± 1.5", "40.0 ± 1.5")
+    assert proto["paper"] == "37.6, scorer unknown"
+    assert base["paper"] == "63.6"
+    assert proto["strict less (w,w)"].startswith("-10.0")
+    assert proto["released less (w,w)"].startswith("-10.0")
+
+
+def test_several_seeds_are_a_mean_and_a_spread():
+    (line,) = lines(
+        [record("proto", [80.0, 60.0], [30.0] * 2), record("proto", [90.0] * 2, [40.0] * 2, train_seed=1)], "Table 3"
+    )
+    assert (line["ours"], line["seeds"]) == ("80.0 ± 14.1 std", "2")
+
+
+def test_tables_hold_what_belongs_to_them():
+    others = [
+        record("proto", [1.0], [1.0], split="dev"),
+        record("proto", [1.0], [1.0], corpus="clinc150"),
+        record("proto", [1.0], [1.0], encoder="some-folder"),
+        record("proto", [1.0], [1.0], episode_seed=5),
+        record("proto", [1.0], [1.0], decoding="independent"),
+        record("prototypes", [1.0], [1.0], mode="untrained"),
+    ]
+    assert tables(others) == []
+    assert [table.title[:7] for table in tables([record("proto", [1.0], [1.0], u_max=100)])] == [
+        "Table 4",
+        "Table 6",
+        "Cost, u",
+    ]
+
+
+def test_the_ablation_stands_alone_with_what_it_is_an_ablation_of():
+    records = [record(row, [70.0, 50.0], [30.0, 20.0]) for row in ("intent-to-slot", "(o,o)", "proto")]
+    assert [line["row"] for line in lines(records, "Ablation: slot")] == ["(o,o)", "intent-to-slot"]
+    assert [line["row"] for line in lines(records, "Table 5")] == ["proto", "(o,o)"]
+
+
+def test_a_measurement_with_details_takes_the_place_of_one_without():
+    old = {key: value for key, value in BASE.items() if key != "details"}
+    old["intent_accuracy"] = {**old["intent_accuracy"], "mean": 1.0}
+    for records in ([old, BASE], [BASE, old]):
+        ((found,),) = by_cell(records).values()
+        assert found is BASE
+
+
+def test_budgets_and_tuning_are_lines_of_their_own():
+    longer = record("(w,w)", [80.0] * 2, [30.0] * 2, config={"epochs": 10, "episodes_per_epoch": 100})
+    tuned = record("joint_spans", [80.0] * 2, [30.0] * 2, tuning_steps=5)
+    untuned = record("joint_spans", [80.0] * 2, [30.0] * 2, tuning_steps=0)
+    found = lines([BASE, longer, tuned, untuned], "Table 3")
+    assert [(line["row"], line["budget"]) for line in found] == [
+        ("(w,w)", "500"),
+        ("(w,w)", "1,000"),
+        ("joint_spans", "500"),
+        ("joint_spans, tuned", "500"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"data_version": "d2"}, {"train_seed": 1}, {"encoder": "glove"}, {"u_max": 100}, {"query_cap": 20}],
+)
+def test_other_episodes_weights_or_encoders_are_not_paired(changes: dict):
+    cells = by_cell([BASE, record("proto", [82.0, 62.0], [20.0, 40.0], **changes)])
+    assert [difference_from_base(cells, cell, "intent_accuracy") for cell in cells] == [None, None]
+
+
+def test_joint_training_is_compared_with_its_like_or_else_with_single():
+    joint = {"mode": "joint", "train_corpus": "snips+atis+top"}
+    ours = record("proto", [82.0, 62.0], [20.0, 40.0], **joint)
+    base = record("(w,w)", [70.0, 50.0], [30.0, 50.0], **joint)
+
+    def gains(*records: dict) -> dict[str, float | None]:
+        cells = by_cell(records)
+        found = {f"{c.row} {c.mode}": difference_from_base(cells, c, "intent_accuracy") for c in cells}
+        return {name: None if gain is None else gain.mean for name, gain in found.items()}
+
+    assert gains(BASE, ours) == {"(w,w) single": None, "proto joint": 2.0}
+    assert gains(BASE, ours, base) == {"(w,w) single": None, "proto joint": 12.0, "(w,w) joint": -10.0}
+
+
+def test_cost_stands_beside_quality():
+    (line,) = lines([record("finetune", [70.0], [30.0], tuning_steps=10)], "Cost")
+    assert (line["intents"], line["slots, strict"]) == ("70.0", "30.0")
+    assert (line["trained, s"], line["best after"], line["steps on a support"]) == ("61", "400", "10")
+    assert (line["scored, s"], line["peak, MB"]) == ("7", "1,234")
+    (line,) = lines([record("proto", [70.0], [30.0], peak_mb=None)], "Cost")
+    assert (line["steps on a support"], line["peak, MB"]) == ("0", "–")
+
+
+def test_markdown_is_a_table():
+    text = tables([BASE])[0].markdown()
+    assert text.startswith("## Table 3: intent accuracy, U_max 20\n\n| row | encoder |")
+    assert len({line.count("|") for line in text.splitlines()[2:]}) == 1
