@@ -37,6 +37,17 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Tiny matrices gain nothing by a second thread, and beside another busy process lose a hundredfold by it."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="session")
 def tiny_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real BertModel, small enough to make here: random weights, a vocabulary of pieces, 16 positions."""

@@ -26,6 +26,8 @@ from handful.training.start import load_learner
 from handful.types import Episode, Prediction, Slot, Utterance
 from oracles.elmo_files import write_elmo
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 LEARNERS: dict[str, LearnerConfig] = {
     "proto": ProtoConfig(dropout=0.0),
     "retriever": RetrieverConfig(dropout=0.0, width=8),

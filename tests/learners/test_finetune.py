@@ -18,6 +18,8 @@ from handful.types import Episode, Prediction, Slot, Utterance, Words
 from learners.linear_network import body_weights, linear_network, random_episode, same, told, weights_of
 from oracles import baselines as oracle
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 RATES = {"rate": 0.02, "heads_rate": 0.1}
 
 

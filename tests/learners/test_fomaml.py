@@ -19,6 +19,8 @@ from handful.types import Episode, Utterance, Words
 from learners.linear_network import body_weights, linear_network, random_episode, same, told, weights_of
 from oracles import baselines as oracle
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 RATES = {"rate": 0.4, "heads_rate": 0.7}
 BY_HAND = {
     "words.weight": "A",

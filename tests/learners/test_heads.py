@@ -20,6 +20,8 @@ from learners.linear_network import body_weights, linear_network, random_episode
 from oracles import baselines as oracle
 from oracles import decoding
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 BY_HAND = {"intents.weight": "intents", "intents.bias": "intents b", "tags.weight": "tags", "tags.bias": "tags b"}
 
 

@@ -13,6 +13,8 @@ from learners.linear_network import linear_network, random_episode
 from learners.retrieved import Towers
 from oracles import baselines as oracle
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def learner(number: int = 0, /, *, apart: bool = True, **settings: Any) -> RetrieverLearner:
     """`apart`: towers that are no longer alike, as after training."""

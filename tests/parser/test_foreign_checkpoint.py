@@ -20,6 +20,8 @@ from handful.parser.parser import Parser
 from handful.training.checkpoint import save_checkpoint
 from handful.training.config import LearnerConfig, RunConfig
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 FOREIGN: dict[str, LearnerConfig] = {
     "proto": ProtoConfig(),
     "retriever": RetrieverConfig(width=4),

@@ -21,6 +21,8 @@ from handful.training.measure import Scoring, dev_curve, labels_of, measured, pe
 from handful.training.records import read_events
 from handful.training.scoring import METRICS, EpisodeScore
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 Config = Callable[..., RunConfig]
 Start = Callable[..., Trainer]
 

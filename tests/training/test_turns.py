@@ -21,6 +21,8 @@ from handful.training.scoring import METRICS
 from handful.training.start import load_learner
 from handful.types import Episode, Slot, Utterance
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 Config = Callable[..., RunConfig]
 Start = Callable[..., Trainer]
 

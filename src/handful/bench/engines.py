@@ -32,14 +32,17 @@ def _alone(work: Work, means: Means) -> Done | Failed:
     process.start()
     theirs.close()
     try:
-        return ours.recv()
+        end = ours.recv()
+        process.join()
+        return end
     except EOFError:
         process.join()
         killed = "was killed; memory may have run out" if process.exitcode == -signal.SIGKILL else "ended early"
         return Failed(work, f"its process {killed} (exit code {process.exitcode})")
     finally:  # whoever stops the grid stops the run that is under way; it goes on from its last epoch
-        process.terminate()
-        process.join()
+        if process.is_alive():
+            process.terminate()
+            process.join()
 
 
 def _child(answer: Connection, work: Work, means: Means) -> None:

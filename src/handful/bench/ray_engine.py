@@ -74,7 +74,8 @@ def on_ray(means: Means, corpora: Mapping[str, Corpus], needs: Needs, address: s
 
 def _join(ray: Any, address: str | None) -> None:
     try:
-        ray.init(address=address, log_to_driver=False, include_dashboard=False, logging_level="ERROR")
+        # "local": without it Ray looks for whatever cluster was last seen on this machine.
+        ray.init(address=address or "local", log_to_driver=False, include_dashboard=False, logging_level="ERROR")
     except (OSError, ValueError, RuntimeError) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         where = "Ray could not be started here" if address is None else f"--address {address}: no Ray cluster answers"

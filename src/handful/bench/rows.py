@@ -10,7 +10,7 @@ from handful.data.near_names import suggestion
 from handful.encoders import minilm
 from handful.errors import CheckpointError, ConfigError
 from handful.places import weights_dir
-from handful.training.config import RunConfig
+from handful.training.config import RunConfig, apply_change
 
 CORPORA = ("snips", "atis", "top")
 MODES = ("single", "joint")
@@ -30,8 +30,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "slot-to-intent": {"name": "explicit_joint", "direction": "slot-to-intent", **_NO_CONTRAST},
     "joint_spans": {"name": "joint_spans"},
 }
-# Vectors that are fixed put a BiLSTM, whose weights nobody has trained, in the place of an encoder's own layers; dev chose
-# other rates and temperatures for it (docs/baselines.md).
+# Fixed vectors put a BiLSTM, whose weights nobody has trained, in the place of an encoder's own layers; dev chose other
+# rates and temperatures for it (docs/baselines.md).
 _OVER_FIXED_VECTORS: dict[str, dict[str, Any]] = {
     "proto": {"learner.temperature": 0.25, "optimiser.new_weights_rate": 10.0},
     "retriever": {"optimiser.new_weights_rate": 10.0},
@@ -40,7 +40,8 @@ _OVER_FIXED_VECTORS: dict[str, dict[str, Any]] = {
         "learner.fitting.rate": 1e-3,
         "optimiser.new_weights_rate": 30.0,
     },
-    "fomaml": {"learner.fitting.heads_rate": 3.0, "learner.fitting.rate": 0.1, "optimiser.new_weights_rate": 30.0},
+    "fomaml": {"learner.fitting.heads_rate": 1.0, "learner.fitting.rate": 0.1, "optimiser.new_weights_rate": 30.0},
+    BASE: {"optimiser.new_weights_rate": 10.0},
 }
 ABLATIONS = frozenset({"intent-to-slot", "slot-to-intent"})
 PAPER_ROWS = tuple(name for name in ROWS if name != "joint_spans")
@@ -118,19 +119,20 @@ def run_config(row: str, encoder: str, corpora: tuple[str, ...], seed: int, budg
         if shelf is None:
             raise ConfigError("ELMo's files are looked for in HANDFUL_WEIGHTS, which is not set")
         settings |= {"options": shelf / "elmo" / "options.json", "weights": shelf / "elmo" / "weights.hdf5"}
-    return RunConfig.model_validate(
-        {
-            "data": corpora[0] if len(corpora) == 1 else corpora,
-            "u_max": 20,
-            "epochs": budget.epochs,
-            "episodes_per_epoch": budget.episodes_per_epoch,
-            "train_seed": seed,
-            "episode_seed": seed,
-            "dev": {"episodes": budget.dev_episodes, "patience": budget.patience},
-            "encoder": settings,
-            "learner": dict(ROWS[row]),
-        }
-    )
+    values: dict[str, Any] = {
+        "data": corpora[0] if len(corpora) == 1 else corpora,
+        "u_max": 20,
+        "epochs": budget.epochs,
+        "episodes_per_epoch": budget.episodes_per_epoch,
+        "train_seed": seed,
+        "episode_seed": seed,
+        "dev": {"episodes": budget.dev_episodes, "patience": budget.patience},
+        "encoder": settings,
+        "learner": dict(ROWS[row]),
+    }
+    for key, value in _OVER_FIXED_VECTORS.get(row, {}).items() if ENCODERS[encoder].family != "BERT" else ():
+        apply_change(values, key, value)
+    return RunConfig.model_validate(values)
 
 
 def chosen(names: list[str] | None, known: tuple[str, ...], what: str) -> tuple[str, ...]:
