@@ -44,7 +44,7 @@ class RetrieverConfig(Settings):
     name: Literal["retriever"] = "retriever"
     width: int = Field(default=256, ge=1)  # of the towers
     temperature: float = Field(default=0.1, gt=0)  # τ
-    longest: int = Field(default=8, ge=1)  # words of a span; longer ones are neither taught nor found
+    longest: int = Field(default=8, ge=1)  # words of a span of a query; longer ones are neither asked about nor found
     slot_weight: float = Field(default=1.0, ge=0)  # λ: of the spans' loss beside the sentences'
     dropout: float = Field(default=0.1, ge=0, lt=1)
     # "joint": only spans of examples of the predicted intent are looked at; "independent": those of all.

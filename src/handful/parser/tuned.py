@@ -17,7 +17,7 @@ from typing import Any
 
 from handful.data.formats.files import write_text
 from handful.errors import CheckpointError, ConfigError, HandfulError
-from handful.learners.joint_spans import JointSpansLearner
+from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
 from handful.parser.bot import load_bot
 from handful.parser.tune import STEPS, TuningProgress, TuningReport, tune
 from handful.parser.tuning_record import (
@@ -37,7 +37,7 @@ from handful.training.checkpoint import (
     write_tensors,
 )
 from handful.training.shipped import shipped_folder
-from handful.training.start import load_learner
+from handful.training.start import load_learner, read_run
 from handful.types import Utterance
 
 
@@ -59,12 +59,13 @@ def tune_file(
     folder = tuned_folder(path)
     _refuse_unwritable(folder)
     # Frozen features are kept: every step sees the same examples.
-    learner, about = load_learner(
-        bot.settings.checkpoint or shipped_folder(), changes={"descriptions": dict(bot.descriptions)}
-    )
+    checkpoint = bot.settings.checkpoint or shipped_folder()
+    # Looked at before it is given a bot's descriptions, which other learners have no place for.
+    found = read_run(checkpoint).config.learner
+    changes = {"descriptions": dict(bot.descriptions)} if isinstance(found, JointSpansConfig) else {}
+    learner, about = load_learner(checkpoint, changes=changes)
     if not isinstance(learner, JointSpansLearner):
-        found = about.config.learner.name
-        raise ConfigError(f"{bot.settings.checkpoint}: found a model of {found}, expected joint_spans")
+        raise ConfigError(f"{checkpoint}: found a model of {found.name}, expected one of joint_spans")
     settings = {"steps": steps, "folds": folds, "seed": seed}
     report = yield from tune(learner, examples, seconds=seconds, **settings)
     if report.learner is not None:

@@ -37,10 +37,10 @@ def read_record(file: Path, kind: type[_Record], newest: int) -> _Record:
 def read_events(file: Path) -> list[dict[str, Any]]:
     """A run's log, one event a line; a last line that was cut off in the writing is not there yet."""
     found = []
-    lines = file.read_text(encoding="utf-8").split("\n") if file.exists() else [""]
+    lines = file.read_bytes().split(b"\n") if file.exists() else [b""]
     for number, line in enumerate(lines[:-1], 1):
         try:
             found.append(json.loads(line))
-        except ValueError as error:
+        except ValueError as error:  # or not UTF-8
             raise CheckpointError(f"{file}, line {number}: not JSON: {error}") from None
     return found
