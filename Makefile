@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test test-slow check format results results-trained results-spans results-peers results-confidence shipped clean help
+.PHONY: demo test test-slow check format results results-trained results-spans results-peers results-confidence results-bench shipped clean help
 
 help:
 	@echo "make demo       install, build a parser from the starter bot, parse unseen sentences"
@@ -15,6 +15,7 @@ help:
 	@echo "make results-spans    train and measure joint_spans, in and out of domain (needs HANDFUL_DATA, hours)"
 	@echo "make results-peers    handful beside SetFit, logistic regression, a CRF and nlp.js (needs HANDFUL_DATA, npm)"
 	@echo "make results-confidence  calibration, rejection, labels saved by suggest (needs HANDFUL_DATA)"
+	@echo "make results-bench    the baselines and the paper's tables (needs HANDFUL_DATA, hours)"
 	@echo "make shipped    train the checkpoint that comes with the package anew (needs HANDFUL_DATA, minutes)"
 
 demo: .venv/installed
@@ -51,6 +52,15 @@ results-spans: .venv/installed-dev
 	$(BIN)/python benchmarks/span_rows.py --threads 2
 	$(BIN)/python benchmarks/out_of_domain.py
 	$(BIN)/python benchmarks/parsing_speed.py --json results/parsing_speed.json
+	$(BIN)/python benchmarks/result_tables.py --write
+
+# In the order in which they matter; what has its records is skipped.
+results-bench: .venv/installed-dev
+	$(BIN)/handful bench --mode single --encoder minilm --row proto --row retriever --row finetune --row fomaml --row '(w,w)'
+	$(BIN)/handful bench --mode single --encoder glove --row proto --row retriever --row finetune --row fomaml --row '(w,w)'
+	$(BIN)/handful bench --mode single --encoder gte-small --row proto --row '(w,w)'
+	$(BIN)/handful bench --mode joint --encoder minilm --row proto --row retriever --row finetune --row fomaml
+	$(BIN)/handful bench --tables --figure
 	$(BIN)/python benchmarks/result_tables.py --write
 
 # SetFit and its kin go into an environment of their own: they are compared with, and never needed.

@@ -13,12 +13,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench_tables import learners_table
 from confidence import calibration_table, default_table, scope_table
 from labels_saved import table as labels_table
 from out_of_domain import table as domains_table
 from peer_tables import ratio_table
 from peer_tables import table as peers_table
 from span_tables import ablation_table, headline_table, parsing_table, spans_table
+
+from handful.bench.plan import all_records
+from handful.bench.published import published
 
 ROOT = Path(__file__).parent.parent
 END = "<!-- end of results -->\n"
@@ -37,33 +41,14 @@ TRAINED_ROWS = (
     ("slot-to-intent", "joint", 500),
 )
 
-# The paper's Tables 3-6 and its ablation: (row, corpus, U_max) -> intent accuracy, slot F1.
-PUBLISHED = {
-    ("(o,o)", "snips", 20): (84.61, 50.03),
-    ("(o,o)", "atis", 20): (76.09, 61.79),
-    ("(o,o)", "top", 20): (59.63, 38.41),
-    ("(w,o)", "snips", 20): (85.81, 50.77),
-    ("(w,o)", "atis", 20): (80.37, 62.73),
-    ("(w,o)", "top", 20): (62.81, 38.82),
-    ("(w,w)", "snips", 20): (85.15, 52.82),
-    ("(w,w)", "atis", 20): (80.44, 63.65),
-    ("(w,w)", "top", 20): (62.85, 39.92),
-    ("(o,o)", "snips", 100): (86.35, 54.29),
-    ("(o,o)", "atis", 100): (84.92, 59.13),
-    ("(o,o)", "top", 100): (67.98, 38.74),
-    ("(w,o)", "snips", 100): (86.46, 54.52),
-    ("(w,o)", "atis", 100): (86.85, 62.01),
-    ("(w,o)", "top", 100): (68.74, 38.40),
-    ("(w,w)", "snips", 100): (86.79, 55.19),
-    ("(w,w)", "atis", 100): (86.29, 64.95),
-    ("(w,w)", "top", 100): (68.51, 40.88),
-    ("intent-to-slot", "snips", 20): (81.20, 49.57),
-    ("intent-to-slot", "atis", 20): (72.90, 59.27),
-    ("intent-to-slot", "top", 20): (57.11, 36.12),
-    ("slot-to-intent", "snips", 20): (82.75, 48.95),
-    ("slot-to-intent", "atis", 20): (73.57, 54.73),
-    ("slot-to-intent", "top", 20): (58.39, 34.43),
-}
+
+def printed(row: str, corpus: str, u_max: int) -> tuple[float, float]:
+    """The paper's intent accuracy and slot F1."""
+    intents = published("BERT", row, "single", corpus, u_max, "intent")
+    slots = published("BERT", row, "single", corpus, u_max, "slot")
+    if intents is None or slots is None:
+        raise ValueError(f"the paper prints no {row} on {corpus} at U_max {u_max}")
+    return intents, slots
 
 
 def cell(value: dict[str, Any]) -> str:
@@ -98,7 +83,7 @@ def trained_table(records: Sequence[dict[str, Any]]) -> str:
                 found = measured(records, row, corpus, u_max, decoding, most)
                 if not found:
                     continue
-                accuracy, f1 = PUBLISHED[row, corpus, u_max]
+                accuracy, f1 = printed(row, corpus, u_max)
                 metrics = ("intent_accuracy", "slot_f1_released", "slot_f1_strict", "joint_accuracy")
                 ours = [over_seeds([record[metric] for record in found]) for metric in metrics]
                 cells = [label(row, decoding, most), corpus, str(u_max)]
@@ -151,10 +136,10 @@ def short_table(records: Sequence[dict[str, Any]]) -> str:
             if not all(found):
                 continue
             cells = [str(u_max), label(row, decoding, most)]
-            for metric, published in (("intent_accuracy", 0), ("slot_f1_released", 1), ("slot_f1_strict", None)):
+            for metric, place in (("intent_accuracy", 0), ("slot_f1_released", 1), ("slot_f1_strict", None)):
                 for corpus, ours in zip(PAPER_CORPORA, found, strict=True):
                     mean = f"{statistics.mean(record[metric]['mean'] for record in ours):.1f}"
-                    paper = "" if published is None else f" ({PUBLISHED[row, corpus, u_max][published]:.1f})"
+                    paper = "" if place is None else f" ({printed(row, corpus, u_max)[place]:.1f})"
                     cells.append(mean + paper)
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -247,6 +232,7 @@ def ablation_records() -> list[tuple[str, dict[str, Any]]]:
 TABLES: dict[str, dict[str, tuple[Callable[[Sequence[dict[str, Any]]], str], str]]] = {
     "README.md": {
         "<!-- results:headline -->\n": (headline_table, "joint_spans/test-joint-*.json"),
+        "<!-- results:learners -->\n": (lambda _: learners_table(all_records(ROOT / "results")), "none"),
         "<!-- results:short -->\n": (short_table, "explicit_joint/*.json"),
     },
     "docs/method.md": {

@@ -27,6 +27,14 @@ def test_tables_are_those_of_the_measured_results(file: str, tables):
     assert tables.with_tables(file) == (ROOT / file).read_text(encoding="utf-8")
 
 
+def test_the_papers_tables_are_those_of_the_measured_results():
+    from handful.bench.plan import all_records
+    from handful.bench.tables import document
+
+    written = (ROOT / "results" / "bench" / "tables.md").read_text(encoding="utf-8")
+    assert document(all_records(ROOT / "results")) == written
+
+
 def test_records_that_do_not_belong_together_are_not_averaged(tables):
     (record, *_) = json.loads((ROOT / "results" / "explicit_joint" / "atis-ww-0.json").read_text(encoding="utf-8"))
     cell = [*(record[key] for key in ("row", "corpus", "u_max", "decoding")), 500]

@@ -47,6 +47,12 @@ def tables(records: Iterable[Record]) -> list[Table]:
     return [table for table in found if table.lines]
 
 
+def document(records: Iterable[Record]) -> str:
+    """All tables as one Markdown file."""
+    parts = ["# The paper's tables, measured\n", f"Made by `handful bench --tables`. {NOTE}\n"]
+    return "\n".join([*parts, *(table.markdown() for table in tables(records))])
+
+
 def _table(title: str, cells: Cells, metric: Metric, u_max: int, *, ablation: bool = False) -> Table:
     measures = (
         {"": "intent_accuracy"}

@@ -167,7 +167,7 @@ def _draw_figure(results: Path, runs: Path, budget: Any, data_dir: Path | None, 
 
 
 def _show(records: list[dict[str, Any]], results: Path) -> None:
-    from handful.bench.tables import NOTE, tables
+    from handful.bench.tables import NOTE, document, tables
     from handful.data.formats.files import write_text
 
     made = tables(records)
@@ -178,8 +178,7 @@ def _show(records: list[dict[str, Any]], results: Path) -> None:
         _print(table)
     out.print(NOTE, style="dim")
     path = results / "bench" / "tables.md"
-    parts = ["# The paper's tables, measured\n", f"Made by `handful bench --tables`. {NOTE}\n"]
-    write_text(path, "\n".join([*parts, *(table.markdown() for table in made)]))
+    write_text(path, document(records))
     err.print(f"{path}: the same tables", style="dim")
 
 

@@ -1,0 +1,62 @@
+"""README's table of all learners on the same episodes, from the records that `handful bench` has filed."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from handful.bench.cells import Cell, Cells, by_cell
+from handful.bench.published import Metric, published
+from handful.bench.rows import CORPORA, FAMILY
+
+LEARNERS = ("finetune", "fomaml", "proto", "retriever", "(w,w)", "joint_spans")
+_NAMES = {"finetune": "Fine-tune", "fomaml": "foMAML", "proto": "Proto", "retriever": "Retriever"}
+_COLUMNS: tuple[tuple[str, Metric | None], ...] = (
+    ("intent_accuracy", "intent"),
+    ("slot_f1_released", "slot"),
+    ("slot_f1_strict", None),
+)
+
+
+def learners_table(records: Sequence[dict[str, Any]]) -> str:
+    """Means only, MiniLM, each corpus on its own; in brackets what the paper prints, whoever scored it."""
+    cells = by_cell(records)
+    names = [corpus.upper() for corpus in CORPORA]
+    lines = [
+        f"| U_max | learner | seeds | intents: {' | '.join(names)} | slots, released: {' | '.join(names)} "
+        f"| slots, strict: {' | '.join(names)} |",
+        f"|---|---|---|{'---|' * 9}",
+    ]
+    for u_max in (20, 100):
+        for row in LEARNERS:
+            for tuned in (False, True):
+                line = _line(cells, row, u_max, tuned)
+                if line:
+                    lines.append(f"| {' | '.join(line)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _line(cells: Cells, row: str, u_max: int, tuned: bool) -> list[str]:
+    found = [_cell(cells, row, corpus, u_max, tuned) for corpus in CORPORA]
+    if not all(found):
+        return []
+    seeds = sorted({len(cells[cell]) for cell in found if cell})
+    name = _NAMES.get(row, row) + (", tuned on the support" if tuned else "")
+    line = [str(u_max), name, " to ".join(map(str, seeds[:: max(1, len(seeds) - 1)]))]
+    for measure, metric in _COLUMNS:
+        for cell in found:
+            assert cell is not None
+            mean = statistics.mean(record[measure]["mean"] for record in cells[cell])
+            printed = None
+            if metric is not None:
+                printed = published(FAMILY[cell.encoder], row, cell.mode, cell.corpus, u_max, metric)
+            line.append(f"{mean:.1f}" + ("" if printed is None else f" ({printed:.1f})"))
+    return line
+
+
+def _cell(cells: Cells, row: str, corpus: str, u_max: int, tuned: bool) -> Cell | None:
+    """Of the smallest budget, where a row was trained for longer, too."""
+    wanted = (row, "all-MiniLM-L6-v2", "single", corpus, u_max, tuned)
+    own = [c for c in cells if (c.row, c.encoder, c.mode, c.corpus, c.u_max, c.tuned) == wanted]
+    return min(own, key=lambda cell: cell.budget) if own else None
