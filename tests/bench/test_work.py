@@ -80,6 +80,7 @@ def test_corpora_that_were_sent_along_need_no_folder(surroundings: Path, monkeyp
 def test_a_run_that_was_finished_elsewhere_is_not_trained_again(surroundings: Path):
     own = work(surroundings)
     first = do(own, MEANS)
+    assert isinstance(first, Done)
     shutil.rmtree(own.folder / "state")
     (own.folder / "state.json").unlink()
     told: list[str] = []

@@ -100,7 +100,7 @@ def missing(encoder: str) -> str | None:
     if encoder == "elmo":
         files = () if shelf is None else (shelf / "elmo" / "options.json", shelf / "elmo" / "weights.hdf5")
         if files and all(file.is_file() for file in files):
-            return None
+            return missing("glove")  # whose vectors stand beside ELMo's
         return "there is no elmo/options.json and elmo/weights.hdf5 in HANDFUL_WEIGHTS"
     from handful.encoders.weights import find_weights
 
