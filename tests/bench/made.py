@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from handful.bench.rows import Budget, run_config
+
 
 def metric(values: Sequence[float]) -> dict[str, Any]:
     return {"mean": sum(values) / len(values), "ci95": 1.5, "per_episode": list(values)}
+
+
+def settings(row: str, **changes: Any) -> dict[str, Any]:
+    return {**run_config(row, "minilm", ("atis",), 0, Budget()).model_dump(mode="json"), **changes}
 
 
 def record(row: str, accuracy: Sequence[float], f1: Sequence[float], **changes: Any) -> dict[str, Any]:
@@ -21,11 +27,11 @@ def record(row: str, accuracy: Sequence[float], f1: Sequence[float], **changes: 
         "train_seconds": 61.4,
         "train_episodes": 400,
         "decoding": "joint",
-        "config": {"epochs": 5, "episodes_per_epoch": 100},
+        "config": settings(row),
         "corpus": "atis",
         "split": "test",
         "u_max": 20,
-        "episodes": len(accuracy),
+        "episodes": 100,
         "episode_seed": 0,
         "query_cap": 10,
         "data_version": "d1",

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.made import record
 from handful.bench.plan import Grid, all_records, planned
 from handful.bench.rows import CORPORA, ENCODERS, MODES, PAPER_ROWS, ROWS, Budget, chosen, in_paper, missing, run_config
 from handful.errors import ConfigError, DataError
@@ -73,8 +75,8 @@ def test_fewer_episodes_other_settings_or_no_details_are_another_measurement(tmp
 def test_a_setting_that_came_later_does_not_make_old_records_strange(tmp_path: Path):
     works = planned(GRID, tmp_path, []).works
     done = [record for work in works for record in as_records(work, list(work.scorings))]
-    for record in done:
-        del record["config"]["checkpoint_precision"]
+    for old in done:
+        del old["config"]["checkpoint_precision"]
     assert planned(GRID, tmp_path, done).works == ()
 
 
@@ -119,9 +121,18 @@ def test_a_misspelt_name_is_told():
 
 def test_records_are_found_below_a_folder_and_other_files_left_alone(tmp_path: Path):
     (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "one.json").write_text('[{"row": "proto", "intent_accuracy": {}}, {"system": "x"}]')
+    (tmp_path / "a" / "one.json").write_text(json.dumps([record("proto", [1.0], [1.0]), {"system": "x"}]))
     (tmp_path / "speed.json").write_text('{"row": 1}')
     assert [record["row"] for record in all_records(tmp_path)] == ["proto"]
     (tmp_path / "half.json").write_text('[{"row": ')
     with pytest.raises(DataError, match=r"half\.json: not JSON"):
         all_records(tmp_path)
+    (tmp_path / "half.json").write_text('[{"row": "proto", "intent_accuracy": {}, "corpus": "atis"}]')
+    with pytest.raises(DataError, match=r"half\.json.*the record lacks encoder, mode"):
+        all_records(tmp_path)
+
+
+def test_records_of_another_version_are_nothing_that_is_owed(tmp_path: Path):
+    strange = record("proto", [1.0], [1.0])
+    strange["config"]["made_up"] = 1
+    assert len(planned(GRID, tmp_path, [strange]).works) == 2

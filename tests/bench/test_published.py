@@ -63,6 +63,7 @@ def test_the_ablation_is_the_one_that_is_printed(paper: str):
 
 
 def test_what_the_paper_does_not_print_is_none():
+    assert published("BERT", "(w,w)", "joint", "atis", 20, "slot") is None
     assert published("BERT", "intent-to-slot", "single", "atis", 100, "intent") is None
     assert published("GloVe", "retriever", "single", "atis", 20, "slot") is None
     assert published("BERT", "proto", "single", "clinc150", 20, "slot") is None

@@ -169,7 +169,7 @@ def test_without_a_shared_path_checkpoints_come_back_and_are_scored_without_trai
     """Only one file system is here, so the folder is emptied of all that does not travel."""
     from dataclasses import replace
 
-    from handful.bench.ray_engine import _files_of, _write_missing
+    from handful.bench.ray_engine import _complete_files, _write_files
     from handful.bench.rows import Budget, run_config
     from handful.bench.work import Done, Means, Work, do
     from handful.training.measure import Scoring
@@ -181,9 +181,11 @@ def test_without_a_shared_path_checkpoints_come_back_and_are_scored_without_trai
     )
     end = do(own, Means(threads=1))
     assert isinstance(end, Done)
-    sent = _files_of(own.folder)
+    sent = _complete_files(own.folder)
     assert not any("state" in name for name in sent)
-    _write_missing(surroundings / "back", sent)
+    (surroundings / "back" / "checkpoint").mkdir(parents=True)
+    (surroundings / "back" / "state.json").write_text("of a run that was begun here")
+    _write_files(surroundings / "back", sent)
     told: list[str] = []
     again = do(replace(own, folder=surroundings / "back"), Means(threads=1), told.append)
     assert isinstance(again, Done)

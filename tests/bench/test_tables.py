@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.made import record
+from bench.made import record, settings
 from handful.bench.cells import by_cell, difference_from_base
 from handful.bench.tables import tables
 
@@ -45,13 +45,13 @@ def test_tables_hold_what_belongs_to_them():
         record("proto", [1.0], [1.0], encoder="some-folder"),
         record("proto", [1.0], [1.0], episode_seed=5),
         record("proto", [1.0], [1.0], decoding="independent"),
-        record("prototypes", [1.0], [1.0], mode="untrained"),
+        {**record("proto", [1.0], [1.0], mode="untrained"), "row": "prototypes"},
     ]
     assert tables(others) == []
     assert [table.title[:7] for table in tables([record("proto", [1.0], [1.0], u_max=100)])] == [
         "Table 4",
         "Table 6",
-        "Cost, u",
+        "Cost",
     ]
 
 
@@ -70,7 +70,7 @@ def test_a_measurement_with_details_takes_the_place_of_one_without():
 
 
 def test_budgets_and_tuning_are_lines_of_their_own():
-    longer = record("(w,w)", [80.0] * 2, [30.0] * 2, config={"epochs": 10, "episodes_per_epoch": 100})
+    longer = record("(w,w)", [80.0] * 2, [30.0] * 2, config=settings("(w,w)", epochs=10))
     tuned = record("joint_spans", [80.0] * 2, [30.0] * 2, tuning_steps=5)
     untuned = record("joint_spans", [80.0] * 2, [30.0] * 2, tuning_steps=0)
     found = lines([BASE, longer, tuned, untuned], "Table 3")
@@ -80,6 +80,35 @@ def test_budgets_and_tuning_are_lines_of_their_own():
         ("joint_spans", "500"),
         ("joint_spans, tuned", "500"),
     ]
+
+
+def test_other_settings_are_another_line_and_no_base():
+    other = settings("(w,w)")
+    other["optimiser"] = {**other["optimiser"], "learning_rate": 1.0}
+    records = [BASE, record("(w,w)", [10.0] * 2, [1.0] * 2, config=other), record("proto", [82.0, 62.0], [20.0, 40.0])]
+    found = {line["row"]: line for line in lines(records, "Table 3")}
+    assert set(found) == {"proto", "(w,w)", "(w,w), optimiser.learning_rate=1.0"}
+    assert found["proto"]["less (w,w)"].startswith("+2.0")
+    few = record("(w,w)", [80.0, 60.0], [30.0, 50.0], episodes=2)
+    assert [line["row"] for line in lines([few], "Table 3")] == ["(w,w), 2 test episodes"]
+
+
+def test_a_setting_that_came_later_makes_no_line_of_its_own():
+    older = settings("(w,w)")
+    del older["optimiser"]["new_weights_rate"], older["train_splits"]
+    found = lines([BASE, record("(w,w)", [80.0, 60.0], [30.0] * 2, config=older, train_seed=1)], "Table 3")
+    assert [line["seeds"] for line in found] == ["2"]
+    strange = record("(w,w)", [80.0, 60.0], [30.0] * 2, config={**older, "made_up": 3})
+    assert "settings of another version" in lines([strange], "Table 3")[0]["row"]
+
+
+def test_the_base_is_of_the_same_budget_or_else_of_the_nearest():
+    def base(epochs: int, accuracy: float) -> dict:
+        return record("(w,w)", [accuracy] * 2, [30.0] * 2, config=settings("(w,w)", epochs=epochs))
+
+    ours = record("proto", [70.0] * 2, [30.0] * 2)
+    assert lines([base(1, 40.0), base(5, 60.0), base(10, 50.0), ours], "Table 3")[0]["less (w,w)"].startswith("+10.0")
+    assert lines([base(1, 40.0), base(6, 55.0), ours], "Table 3")[0]["less (w,w)"].startswith("+15.0")
 
 
 @pytest.mark.parametrize(

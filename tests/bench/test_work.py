@@ -17,8 +17,10 @@ from handful.bench.engines import here
 from handful.bench.rows import Budget, run_config
 from handful.bench.work import Done, Failed, Means, Work, do
 from handful.data.corpora import load_corpus
+from handful.errors import ConfigError
 from handful.training.checkpoint import read_about
 from handful.training.measure import Scoring
+from handful.training.run import RunFolder
 
 BUDGET = Budget(epochs=2, episodes_per_epoch=4, dev_episodes=2)
 MEANS = Means(threads=1)
@@ -127,3 +129,26 @@ def test_a_killed_process_is_a_failed_run_that_goes_on_later(surroundings: Path)
     assert isinstance(end, Failed)
     assert "was killed" in end.reason
     assert read_about(long.folder / "checkpoint").step > 0, "what it had reached is there"
+
+
+def test_a_grid_that_is_terminated_leaves_no_run_behind(surroundings: Path):
+    """As by a job scheduler: the parent alone gets the signal, and has no time to say anything."""
+    import subprocess
+    import sys
+
+    words = ["--row", "proto", "--encoder", "bert-base", "--mode", "single", "--data", "atis", "--epochs", "500"]
+    words += ["--threads", "1", "--set", "dev.patience=999", "--set", "dev.episodes=1", "--set", "episodes_per_epoch=4"]
+    grid = subprocess.Popen([sys.executable, "-m", "handful", "bench", *words], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (found := list(Path("runs/bench").glob("*/state.json"))) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    grid.kill()
+    grid.wait()
+    run = RunFolder(found[0].parent)
+    while time.monotonic() < deadline:
+        try:
+            with run.held():
+                return
+        except ConfigError:
+            time.sleep(0.2)
+    pytest.fail("a process still holds the run's folder")

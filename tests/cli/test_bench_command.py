@@ -64,6 +64,8 @@ def test_tables_alone_train_nothing(surroundings: Path, run: Callable[..., Ran])
         (["--data", "clinc150"], "there is no corpus 'clinc150'; there are snips, atis, top"),
         (["--mode", "both"], "there is no mode 'both'; there are single, joint"),
         (["--address", "auto"], "found --address without --engine ray"),
+        (["--engine", "ray", "--cpus", "1"], "a run has 2 threads and asks for 1 processors"),
+        (["--figure", "--tables"], "without --set and --tables"),
         (["--row", "proto", "--encoder", "bert-base", "--set", "learner.tempreture=1"], "learner.tempreture"),
         (
             ["--row", "proto", "--encoder", "bert-base", "--processes", "2"],

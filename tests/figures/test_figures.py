@@ -128,6 +128,12 @@ def test_what_was_trained_on_other_data_is_told_as_hollow():
     assert "Hollow" not in only(cost_figures(cells_of(raw(), raw(row="proto")))).says
 
 
+def test_the_cost_of_a_process_is_told_as_such():
+    told = only(cost_figures(cells_of(raw(), raw(row="proto")))).caption
+    assert "20 first: what was encoded then is not encoded again at 100" in told
+    assert "Peak memory is that of the whole process, with the training where that was done in it." in told
+
+
 def test_no_cost_is_told_as_missing():
     bare = raw(train_seconds=None, eval_seconds=None, peak_mb=None)
     assert isinstance(cost_figures(cells_of(bare))[0], Missing)
@@ -157,6 +163,30 @@ def test_slots_stand_beside_those_of_the_best_baseline():
     assert isinstance(figure, Figure)
     assert figure.numbers[0].columns[3:] == ("F1 (w,w), MiniLM %", "F1 proto, MiniLM %")
     assert figure.numbers[0].rows == (("snips", "city", 6, "60.0", "25.0"), ("snips", "date", 1, "100.0", "–"))
+
+
+def test_slots_are_compared_within_an_encoder_and_a_way_of_training():
+    joint = {"mode": "joint", "train_corpus": "snips+atis"}
+    cells = cells_of(
+        raw(slot_f1_strict=50.0, details=details()),
+        raw(encoder="glove", details=details()),
+        raw(row="proto", slot_f1_strict=30.0, details=details()),
+        raw(row="proto", slot_f1_strict=60.0, details=details(), **joint),
+        raw(row="retriever", slot_f1_strict=70.0, encoder="glove", details=details()),
+        raw(corpus="atis", encoder="glove", details=details()),
+        raw(corpus="atis", row="proto", details=details()),
+    )
+    figure = slots_figure(cells)
+    assert isinstance(figure, Figure)
+    assert [numbers.columns[3:] for numbers in figure.numbers] == [
+        ("F1 (w,w), MiniLM %", "F1 proto, MiniLM %"),
+        ("F1 (w,w), GloVe %",),
+    ]
+    assert "Encoder and training of both: snips with MiniLM; atis with GloVe." in figure.caption
+    assert "No such baseline has counts by slot on atis." in figure.says
+    svg = draw_svg(figure.spec)
+    assert ">snips: MiniLM<" in svg
+    assert ">atis: GloVe<" in svg
 
 
 def test_a_run_that_was_scored_twice_has_one_curve_and_seeds_are_averaged():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 
@@ -47,8 +49,17 @@ def _alone(work: Work, means: Means) -> Done | Failed:
 
 def _child(answer: Connection, work: Work, means: Means) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches both; the parent decides
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that torchrun, if there is one, is ended, too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # an exception, so that what was begun is ended, too
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     answer.send(do(work, means, _print))
+
+
+def _end_with_parent() -> None:
+    """A run whose grid is gone would train on unseen, and hold its folder."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _print(line: str) -> None:

@@ -16,6 +16,7 @@ from handful.data.formats.files import read_text, write_text
 from handful.episodes.sampler import EpisodeSampler
 from handful.errors import DataError, Place
 from handful.training.measure import Scoring
+from handful.training.results import alone_in
 from handful.types import Episode
 
 Frozen = dict[str, list[str]]  # "atis test, U_max 20, seed 0" -> the sums of its episodes, from number 0 on
@@ -48,13 +49,14 @@ def read_frozen(path: Path) -> Frozen:
 
 def freeze(path: Path, scorings: Iterable[tuple[Scoring, EpisodeSampler]]) -> Frozen:
     """The list with what these scorings need; sums that are in it already must be the same."""
-    frozen = read_frozen(path)
-    for scoring, sampler in scorings:
-        refuse_other_episodes(frozen, scoring, sampler, path)
-        sums = frozen.setdefault(name_of(scoring), [])
-        sums += [sum_of(sampler.episode(number)) for number in range(len(sums), scoring.episodes)]
-    body = ",\n".join(f' {json.dumps(name)}: "{" ".join(frozen[name])}"' for name in sorted(frozen))
-    write_text(path, f"{{\n{body}\n}}\n")
+    with alone_in(path.parent):
+        frozen = read_frozen(path)
+        for scoring, sampler in scorings:
+            refuse_other_episodes(frozen, scoring, sampler, path)
+            sums = frozen.setdefault(name_of(scoring), [])
+            sums += [sum_of(sampler.episode(number)) for number in range(len(sums), scoring.episodes)]
+        body = ",\n".join(f' {json.dumps(name)}: "{" ".join(frozen[name])}"' for name in sorted(frozen))
+        write_text(path, f"{{\n{body}\n}}\n")
     return frozen
 
 

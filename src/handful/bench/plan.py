@@ -7,11 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from handful.bench.rows import ABLATIONS, CORPORA, DEFAULT_BUDGET, Budget, in_paper, missing, run_config
 from handful.bench.work import Work
+from handful.data.formats.files import read_text
+from handful.errors import DataError, Place
 from handful.training.config import RunConfig
 from handful.training.measure import Scoring
 from handful.training.results import read_records
+
+# What every record has, whoever made it.
+_NEEDED = ("encoder", "mode", "corpus", "split", "u_max", "episodes", "episode_seed", "train_seed", "config")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +72,13 @@ def all_records(folder: Path) -> list[dict[str, Any]]:
     """Every record of results below a folder; other lists and files are not ours to read."""
     found = []
     for file in sorted(folder.rglob("*.json")):
-        if file.read_text(encoding="utf-8").lstrip().startswith("["):
-            found += [record for record in read_records(file) if "row" in record and "intent_accuracy" in record]
+        if not read_text(file).lstrip().startswith("["):
+            continue
+        for number, record in enumerate(read_records(file)):
+            if "row" in record and "intent_accuracy" in record:
+                if lacking := [key for key in _NEEDED if key not in record]:
+                    raise DataError.at(Place(file, pointer=str(number)), f"the record lacks {', '.join(lacking)}")
+                found.append(record)
     return found
 
 
@@ -99,8 +111,11 @@ def _changed(config: RunConfig, changes: dict[str, Any] | None) -> RunConfig:
 
 
 def _key(record: dict[str, Any]) -> tuple[Any, ...]:
-    # Settings that came into being after a record was written have their defaults in it.
-    config = RunConfig.model_validate(record["config"]).digest() if "data" in record["config"] else None
+    try:
+        # Settings that came into being after a record was written have their defaults in it.
+        config = RunConfig.model_validate(record["config"]).digest()
+    except ValidationError:  # no run's, or one of another version: nothing that is owed here
+        config = None
     return config, record["corpus"], record["u_max"], record["episodes"], record["episode_seed"], record["split"]
 
 

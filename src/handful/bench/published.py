@@ -105,7 +105,7 @@ def published(family: str, row: str, mode: str, corpus: str, u_max: int, metric:
         return None
     line, place = lines[_LINES.index((metric, u_max))], CORPORA.index(corpus)
     if len(line) == len(CORPORA):
-        return line[place] if mode == "single" or row in OWN_ROWS | {"retriever"} else None
+        return line[place] if mode == "single" else None
     return line[2 * place + (mode == "joint")] if line else None
 
 

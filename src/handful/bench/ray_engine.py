@@ -27,7 +27,7 @@ from handful.data.corpora import Corpus
 from handful.errors import ConfigError
 from handful.training import sweep
 from handful.training.config import RunConfig
-from handful.training.run import HELD, LOG
+from handful.training.run import HELD, LOG, RunFolder
 
 _HELD_SECONDS = 60.0
 
@@ -92,7 +92,7 @@ def _gathered(
     task = ray.remote(max_calls=1)(_deliver).options(
         num_cpus=needs.cpus, memory=needs.memory_mb * 2**20, max_retries=needs.retries
     )
-    under_way = {task.remote(work, plain, data): work for work in works}
+    under_way = {task.remote(work, plain, data, _complete_files(work.folder)): work for work in works}
     try:
         while under_way:
             (ready, *_), _ = ray.wait(list(under_way), num_returns=1)
@@ -100,14 +100,29 @@ def _gathered(
             try:
                 delivered: _Delivered = ray.get(ready)
             except ray.exceptions.RayError as error:
-                lost = "" if isinstance(error, ray.exceptions.RayTaskError) else f"lost {needs.retries + 1} times: "
+                gone = (
+                    ray.exceptions.WorkerCrashedError,
+                    ray.exceptions.NodeDiedError,
+                    ray.exceptions.OutOfMemoryError,
+                )
+                lost = f"lost {needs.retries + 1} times: " if isinstance(error, gone) else ""
                 yield Failed(work, f"{lost}{str(error).strip().splitlines()[-1]}")
                 continue
-            _write_missing(work.folder, delivered.files)
-            yield delivered.end
+            yield _kept(delivered)
     finally:
         for left in under_way:  # whoever stops the grid stops its tasks
             ray.cancel(left, force=True)
+
+
+def _kept(delivered: _Delivered) -> Done | Failed:
+    """Its files written here. Where that fails the results are not lost with them."""
+    end = delivered.end
+    try:
+        _write_files(end.work.folder, delivered.files)
+    except OSError as error:
+        if isinstance(end, Done):
+            return replace(end, warning=f"{end.work.folder}: its checkpoint could not be written: {error.strerror}")
+    return end
 
 
 def _refuse_what_never_fits(ray: Any, needs: Needs) -> None:
@@ -121,32 +136,38 @@ def _refuse_what_never_fits(ray: Any, needs: Needs) -> None:
         )
 
 
-def _deliver(work: Work, means: Means, corpora: Mapping[str, Corpus]) -> _Delivered:
-    """On the worker."""
+def _deliver(work: Work, means: Means, corpora: Mapping[str, Corpus], sent: Mapping[str, bytes]) -> _Delivered:
+    """On the worker. `sent` is a run that is complete already, and is only to be scored."""
+    _write_files(work.folder, sent)
     end = do(work, replace(means, corpora=corpora))
     # The worker that was lost may take a moment to die, and holds the folder until then.
     deadline = time.monotonic() + _HELD_SECONDS
     while isinstance(end, Failed) and HELD in end.reason and time.monotonic() < deadline:
         time.sleep(0.5)
         end = do(work, replace(means, corpora=corpora))
-    return _Delivered(end, {} if isinstance(end, Failed) else _files_of(work.folder))
+    return _Delivered(end, {} if isinstance(end, Failed) else _complete_files(work.folder))
 
 
-def _files_of(folder: Path) -> dict[str, bytes]:
-    """What scoring, parsing and reports need of a run; not the optimiser's state, which is twice as large."""
+def _complete_files(folder: Path) -> dict[str, bytes]:
+    """What scoring, parsing and reports need of a run that is complete; not the optimiser's state, twice as large."""
+    if not RunFolder(folder).complete():
+        return {}
     wanted = [folder / "config.json", folder / LOG, *sorted((folder / "checkpoint").iterdir())]
     return {str(file.relative_to(folder)): file.read_bytes() for file in wanted if file.is_file()}
 
 
-def _write_missing(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Each whole or not at all, and the log, which tells that a run is complete, after all that it tells of."""
+def _write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """In place of what is there, unless that is complete, as it is on a path that all share. Each file whole or not at
+    all, and the log, which tells that a run is complete, after all that it tells of."""
+    if not files or RunFolder(folder).complete():
+        return
+    (folder / "state.json").unlink(missing_ok=True)  # of a run that was begun here, and was not finished here
     for name, content in sorted(files.items(), key=lambda item: item[0] == LOG):
         file = folder / name
-        if not file.exists():
-            file.parent.mkdir(parents=True, exist_ok=True)
-            partial = file.with_name(f".{file.name}.partial")
-            partial.write_bytes(content)
-            partial.replace(file)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_name(f".{file.name}.partial")
+        partial.write_bytes(content)
+        partial.replace(file)
 
 
 def for_sweep(engine: Engine) -> sweep.Engine:

@@ -32,7 +32,7 @@ ROWS: dict[str, dict[str, Any]] = {
 }
 # Fixed vectors put a BiLSTM, whose weights nobody has trained, in the place of an encoder's own layers; dev chose other
 # rates and temperatures for it (docs/baselines.md).
-_OVER_FIXED_VECTORS: dict[str, dict[str, Any]] = {
+_OVER_FIXED_VECTORS: dict[str, dict[str, Any]] = {  # by the learner's name
     "proto": {"learner.temperature": 0.25, "optimiser.new_weights_rate": 10.0},
     "retriever": {"optimiser.new_weights_rate": 10.0},
     "finetune": {
@@ -41,7 +41,16 @@ _OVER_FIXED_VECTORS: dict[str, dict[str, Any]] = {
         "optimiser.new_weights_rate": 30.0,
     },
     "fomaml": {"learner.fitting.heads_rate": 1.0, "learner.fitting.rate": 0.1, "optimiser.new_weights_rate": 30.0},
-    BASE: {"optimiser.new_weights_rate": 10.0},
+    "explicit_joint": {"optimiser.new_weights_rate": 10.0},
+}
+# Our own learner trains as configs/spans.yml does.
+_OF_LEARNERS: dict[str, dict[str, Any]] = {
+    "joint_spans": {
+        "train_episodes.kind": "balanced",
+        "optimiser.new_weights_rate": 10.0,
+        "optimiser.warmup_steps": 50,
+        "dev.keep": "last",
+    },
 }
 ABLATIONS = frozenset({"intent-to-slot", "slot-to-intent"})
 PAPER_ROWS = tuple(name for name in ROWS if name != "joint_spans")
@@ -130,7 +139,11 @@ def run_config(row: str, encoder: str, corpora: tuple[str, ...], seed: int, budg
         "encoder": settings,
         "learner": dict(ROWS[row]),
     }
-    for key, value in _OVER_FIXED_VECTORS.get(row, {}).items() if ENCODERS[encoder].family != "BERT" else ():
+    learner = ROWS[row]["name"]
+    changes = _OF_LEARNERS.get(learner, {})
+    if ENCODERS[encoder].family != "BERT":
+        changes = changes | _OVER_FIXED_VECTORS.get(learner, {})
+    for key, value in changes.items():
         apply_change(values, key, value)
     return RunConfig.model_validate(values)
 

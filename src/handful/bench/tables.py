@@ -14,9 +14,14 @@ from handful.bench.rows import ABLATIONS, BASE, ENCODERS, FAMILY, ROWS
 NOTE = (
     "Budget: train episodes, at most; joint training has one budget for all three corpora. One seed: mean ± 95 % "
     "interval over test episodes; several: mean ± standard deviation over train seeds. Differences are paired, episode "
-    "by episode, of one seed, with the 95 % interval and p of a bootstrap of 10,000 resamples. The paper's figures are "
-    "those of its encoder of the same family (GloVe, ELMo, BERT); for MiniLM and gte-small that is BERT. Its own rows "
-    'have its own scorer, which is our "released"; a row that it copied from elsewhere says "scorer unknown".'
+    "by episode, of one seed, with the 95 % interval and p of a bootstrap of 10,000 resamples, from (w,w) of the same "
+    "encoder: of the same mode where it was trained so, else singly, and of the nearest budget. The paper's figures "
+    "are those of its encoder of the same family (GloVe, ELMo, BERT); for MiniLM and gte-small that is BERT. Its own "
+    'rows have its own scorer, which is our "released"; a row that it copied from elsewhere says "scorer unknown". '
+    "Cost: seconds of training are those of the steps up to the checkpoint that was kept, on two cores that did other "
+    "work as well. A run is scored in one process, at U_max 20 first, and what was encoded then is not encoded again "
+    "at 100 (Fine-tune and foMAML, which change the encoder for each support, have nothing to keep). Peak memory is "
+    "that of the process, training included where it was trained in it."
 )
 _SHORT = {encoder.label: name for name, encoder in ENCODERS.items()}
 
@@ -104,7 +109,7 @@ def _difference(cells: Cells, cell: Cell, measure: str) -> str:
 
 
 def cost_table(cells: Cells) -> Table:
-    """What a row costs beside what it is worth: of its first seed."""
+    """What a row costs beside what it is worth: of its first seed. NOTE says what the seconds are of."""
     header = (
         "row",
         "encoder",
@@ -124,7 +129,7 @@ def cost_table(cells: Cells) -> Table:
         spent = ("train_seconds", "train_episodes", "tuning_steps", "eval_seconds", "peak_mb")
         cost = [_number(0 if key == "tuning_steps" and not record.get(key) else record.get(key)) for key in spent]
         lines.append((*_names(cell), str(cell.u_max), *quality, *cost))
-    return Table("Cost, up to the checkpoint that was kept", header, tuple(lines))
+    return Table("Cost", header, tuple(lines))
 
 
 def _number(value: float | None) -> str:

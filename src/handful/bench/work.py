@@ -57,6 +57,7 @@ class Done:
     work: Work
     about: About
     records: tuple[dict[str, Any], ...]
+    warning: str = ""  # of something that went wrong beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +83,13 @@ def do(work: Work, means: Means, tell: Tell = lambda _: None) -> Done | Failed:
 
 
 def _train(work: Work, means: Means, tell: Tell) -> None:
-    from handful.training.start import corpora_version, prepare_run
+    from handful.training.start import prepare_run
 
-    run = RunFolder(work.folder)
-    corpora = [means.corpus(name) for name in work.config.corpora]
-    if run.delivered(work.config, corpora_version(corpora)):
-        return
     if means.processes > 1:
         _train_with_torchrun(work, means)
         return
+    run = RunFolder(work.folder)
+    corpora = [means.corpus(name) for name in work.config.corpora]
     resume = (work.folder / "config.json").exists()
     trainer = prepare_run(work.config, run, resume=resume, corpora=corpora, threads=means.threads)
     for event in trainer.train():
@@ -110,12 +109,17 @@ def _train_with_torchrun(work: Work, means: Means) -> None:
     if means.data_dir is not None:
         train += ["--data-dir", str(means.data_dir)]
     environment = {**os.environ, "OMP_NUM_THREADS": str(means.threads)}
-    done = subprocess.run(
-        [sys.executable, *launch, *train], env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
+    command = [sys.executable, *launch, *train]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        _, told = process.communicate()
+    finally:
+        if process.poll() is None:  # asked, not killed: its processes would outlive it
+            process.terminate()
+            process.communicate()
+    if process.returncode:
         # torchrun tells of its processes at length; the line that a person can use is the first of ours.
-        lines = done.stderr.splitlines() or [f"exit code {done.returncode}"]
+        lines = told.splitlines() or [f"exit code {process.returncode}"]
         ours = next((line for line in lines if line.startswith("error: ")), lines[-1])
         raise TrainingError(f"torchrun: {ours.removeprefix('error: ')}")
 

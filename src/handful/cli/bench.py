@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from handful.cli.console import err, out, warn
-from handful.cli.engines import Address, Cpus, EngineName, Memory, ray_engine, refuse_address
+from handful.cli.engines import Address, Cpus, EngineName, Memory, ray_engine, refuse_engine
 from handful.cli.research import DataDir
 from handful.errors import ConfigError
 
@@ -55,11 +55,13 @@ def bench(
     from handful.bench.plan import Grid, all_records, planned
     from handful.training.config import parse_change
 
-    refuse_address(engine, address)
+    refuse_engine(engine, address, cpus, processes * threads)
+    if figure and (changes or tables_only):
+        raise ConfigError("--figure trains what it needs, with the rows' own settings: without --set and --tables")
     budget = grid_rows.Budget(epochs=epochs)
     if quick:
         # Figures of a few episodes must not come to stand among those that count.
-        results = Path("runs/quick/results") if results == Path("results") else results
+        results = Path("runs/quick/results") if results.absolute() == Path("results").absolute() else results
         episodes, budget = min(episodes, _QUICK_EPISODES), grid_rows.QUICK
         encoders, modes = encoders or ["minilm"], modes or ["single"]
     grid = Grid(
@@ -67,22 +69,25 @@ def bench(
         grid_rows.chosen(encoders, tuple(grid_rows.ENCODERS), "encoder"),
         grid_rows.chosen(corpora, grid_rows.CORPORA, "corpus"),
         grid_rows.chosen(modes, grid_rows.MODES, "mode"),
-        tuple(u_maxes or (20, 100)),
-        tuple(seeds or (0,)),
+        tuple(dict.fromkeys(u_maxes or (20, 100))),
+        tuple(dict.fromkeys(seeds or (0,))),
         episodes,
         budget,
         only_paper=not rows,
     )
+    failed = 0
     if not tables_only:
         values: dict[str, Any] = dict(parse_change(change) for change in changes or [])
         plan = planned(grid, runs, all_records(results), values)
         _refuse_uneven(plan, processes)
         _tell_plan(plan)
         means = _means(plan, results, data_dir, threads, processes)
-        _gather(plan, _engine(engine, plan, means, address, cpus, memory_mb), results)
+        failed = _gather(plan, _engine(engine, plan, means, address, cpus, memory_mb), results)
     if figure:
         _draw_figure(results, runs, budget, data_dir, threads)
     _show(all_records(results), results)
+    if failed:
+        raise ConfigError(f"{failed} runs failed, as told above; the same command tries them again")
 
 
 def _refuse_uneven(plan: Plan, processes: int) -> None:
@@ -125,23 +130,24 @@ def _engine(name: str, plan: Plan, means: Means, address: str | None, cpus: floa
     return ray_engine(means, [work.config for work in plan.works], address, cpus, memory_mb)
 
 
-def _gather(plan: Plan, engine: Engine, results: Path) -> None:
-    """Records are filed as they come: a grid that is stopped keeps what it has."""
+def _gather(plan: Plan, engine: Engine, results: Path) -> int:
+    """Records are filed as they come: a grid that is stopped keeps what it has. How many runs failed."""
     from handful.bench.work import Failed
     from handful.training.results import file_record
 
-    failed: list[Failed] = []
+    failed = 0
     for number, end in enumerate(_in_turn(plan, engine), 1):
         if isinstance(end, Failed):
-            failed.append(end)
+            failed += 1
             warn([f"{end.work.title}: {end.reason}"])
             continue
+        if end.warning:
+            warn([end.warning])
         for record in end.records:
             name = f"{record['encoder']}-{_file_name(record['row'])}-{record['mode']}.json"
             file_record(record, results / "bench" / name)
         err.print(f"{number} of {len(plan.works)} done: {end.work.title}")
-    if failed:
-        raise ConfigError(f"{len(failed)} of {len(plan.works)} runs failed; the same command tries them again")
+    return failed
 
 
 def _in_turn(plan: Plan, engine: Engine) -> Iterable[Done | Failed]:

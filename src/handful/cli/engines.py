@@ -20,9 +20,11 @@ Cpus = Annotated[float, typer.Option("--cpus", min=0.1, help="Processors of a Ra
 Memory = Annotated[int, typer.Option("--memory-mb", min=1, help="Memory of a Ray task.")]
 
 
-def refuse_address(engine: str, address: str | None) -> None:
+def refuse_engine(engine: str, address: str | None, cpus: float, threads: int) -> None:
     if engine != "ray" and address is not None:
         raise ConfigError("found --address without --engine ray, expected both or neither")
+    if engine == "ray" and threads > cpus:
+        raise ConfigError(f"a run has {threads} threads and asks for {cpus:g} processors: raise --cpus, or --threads 1")
 
 
 def ray_engine(means: Means, configs: Sequence[RunConfig], address: str | None, cpus: float, memory_mb: int) -> Engine:

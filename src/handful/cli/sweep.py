@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from handful.cli.console import err, out
-from handful.cli.engines import Address, Cpus, EngineName, Memory, ray_engine, refuse_address
+from handful.cli.engines import Address, Cpus, EngineName, Memory, ray_engine, refuse_engine
 from handful.cli.research import DataDir, refuse_unwritable
 from handful.cli.train import Threads, dev_line, progress_bar, stop_between_steps
 
@@ -42,7 +42,7 @@ def sweep(
     """Search over settings on dev episodes; a sweep that was stopped goes on where it was."""
     from handful.training import sweep as search
 
-    refuse_address(engine, address)
+    refuse_engine(engine, address, cpus, threads or 1)
     if json_out is not None:
         refuse_unwritable(json_out)
     loaded, base = search.load_plan(plan)
@@ -52,7 +52,7 @@ def sweep(
     chosen = (
         _here(under_way, data_dir, threads)
         if engine == "here"
-        else _on_ray(_means(threads, data_dir), address, cpus, memory_mb)
+        else _on_ray(_means(threads or max(1, int(cpus)), data_dir), address, cpus, memory_mb)
     )
     # Of runs elsewhere there are no steps to wait for: Ctrl-C ends them, and their folders keep the last epoch.
     stopping = stop_between_steps() if engine == "here" else nullcontext(lambda: False)
@@ -101,10 +101,10 @@ def _on_ray(means: Means, address: str | None, cpus: float, memory_mb: int) -> E
     return train
 
 
-def _means(threads: int | None, data_dir: Path | None) -> Means:
+def _means(threads: int, data_dir: Path | None) -> Means:
     from handful.bench.work import Means
 
-    return Means(threads=threads or 2, data_dir=data_dir)
+    return Means(threads=threads, data_dir=data_dir)
 
 
 def _write(path: Path | None, plan: SweepPlan, done: Sequence[RunDone | RunFailed]) -> None:

@@ -93,7 +93,9 @@ def _figure(cells: Sequence[Cell], u_max: int) -> Figure:
         f"more. What was never trained, or did not tell a cost, is in the table alone.{hollow}",
         f"{caption([r for c in cells for r in c.records], 'strict')} {SPREAD} Costs are means over records. Seconds "
         "are those of the machines that did the work, which may have had other work as well; one training may serve "
-        "several data sets and U_max.",
+        "several data sets and U_max. `handful bench` scores the two U_max of a run in one process, 20 first: what was "
+        "encoded then is not encoded again at 100. Peak memory is that of the whole process, with the training where "
+        "that was done in it.",
         plain(alt.vconcat(*panels)),
         (_numbers(cells),),
     )

@@ -10,8 +10,12 @@ import json
 import zlib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeVar
+
+from pydantic import ValidationError
 
 from handful.figures.records import Record
 
@@ -34,6 +38,11 @@ _MORE_COLOURS = ("#5b7fa6", "#a65b7f", "#7fa65b", "#a67f5b", "#5ba69a", "#7f5ba6
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
 _DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 4))
 _CORPORA = ("snips", "atis", "top")
+# What makes no other learner: seeds are averaged, data and budget are told by themselves, dev scores only choose among
+# a run's epochs, and a checkpoint's precision is a matter of its size.
+_NO_SETTINGS = frozenset(
+    {"data", "train_seed", "episode_seed", "epochs", "episodes_per_epoch", "dev", "checkpoint_precision"}
+)
 
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
@@ -117,13 +126,12 @@ def mean(values: Iterable[float]) -> float:
 
 
 def _newest(records: Sequence[Record]) -> list[Record]:
-    """A measurement that was made again counts once: the one with details, or the later one of the same settings."""
+    """A measurement that was made again with the same settings counts once: the one with details, or the later one."""
     found: list[Record] = []
     for same in _grouped(
-        records, lambda r: (r.row, r.encoder, _training(r), r.corpus, r.u_max, _seeds(r), _traits(r))
+        records, lambda r: (r.row, r.encoder, _training(r), r.corpus, r.u_max, _seeds(r), _traits(r), _settings(r))
     ).values():
-        detailed = [record for record in same if record.details is not None] or same
-        found += {_settings(record): record for record in detailed}.values()
+        found.append(([record for record in same if record.details is not None] or same)[-1])
     return found
 
 
@@ -137,13 +145,17 @@ def _labelled(records: Sequence[Record]) -> list[tuple[str, Record]]:
         (", ".join(filter(None, [_base(record), *(_traits(record)[number] for number in telling)])), record)
         for record in records
     ]
-    found: list[tuple[str, Record]] = []
-    for (label, _, _), own in _grouped(base, lambda pair: (pair[0], pair[1].corpus, pair[1].u_max)).items():
-        settings = sorted({_settings(record) for _, record in own})
-        for _, record in own:
-            number = "" if len(settings) == 1 else f", settings {settings.index(_settings(record)) + 1}"
-            found.append((f"{label}{number}", record))
-    return found
+    ambiguous = {
+        label
+        for (label, _, _), own in _grouped(base, lambda pair: (pair[0], pair[1].corpus, pair[1].u_max)).items()
+        if len({_settings(record) for _, record in own}) > 1
+    }
+    # Numbered for all data and U_max at once: a line has the same settings in all of its panels.
+    settings = sorted({_settings(record) for label, record in base if label in ambiguous})
+    return [
+        (f"{label}, settings {settings.index(_settings(record)) + 1}" if label in ambiguous else label, record)
+        for label, record in base
+    ]
 
 
 def _base(record: Record) -> str:
@@ -162,6 +174,7 @@ def _training(record: Record) -> str:
 
 
 _TRAITS: tuple[Callable[[Record], str], ...] = (
+    lambda record: f"on {record.train_corpus}" if record.mode == "joint" and record.train_corpus else "",
     lambda record: f"{record.decoding} decoding" if record.decoding else "",
     lambda record: f"{record.tuning_steps} tuning steps" if record.tuning_steps is not None else "",
     lambda record: f"budget of {record.budget} episodes" if record.budget is not None else "",
@@ -179,8 +192,19 @@ def _seeds(record: Record) -> tuple[int | None, int | None]:
 
 
 def _settings(record: Record) -> str:
-    kept = {key: value for key, value in record.config.items() if key not in {"train_seed", "episode_seed"}}
-    return json.dumps(kept, sort_keys=True)
+    return _compared(json.dumps(record.config, sort_keys=True))
+
+
+@cache  # many records share a config, and each is asked for several times
+def _compared(written: str) -> str:
+    """What makes the learner what it is. Defaults are filled in: an older record lacks the settings of newer days."""
+    config = json.loads(written)
+    if "data" in config:  # no run is without; elsewhere torch, which comes with the settings of runs, stays out of it
+        from handful.training.config import RunConfig
+
+        with suppress(ValidationError):  # of another version, or of no run of ours: compared as it stands
+            config = RunConfig.model_validate(config).model_dump(mode="json")
+    return json.dumps({key: value for key, value in config.items() if key not in _NO_SETTINGS}, sort_keys=True)
 
 
 def _line(label: str, record: Record) -> Line:

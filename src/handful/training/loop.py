@@ -82,6 +82,8 @@ class Trainer:
             yield from self._train()
 
     def _train(self) -> Iterator[Event]:
+        if self._run.delivered(self._ground):
+            return
         self._progress = self._run.restore(self._learner.network, self._optimiser, self._ground)
         if self._ranks.first:
             self._run.cut_log()

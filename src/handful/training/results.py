@@ -45,7 +45,7 @@ def read_records(path: Path) -> list[dict[str, Any]]:
 
 def file_record(record: Mapping[str, Any], path: Path) -> None:
     """One record a line, in the order of their names: a diff shows what was measured anew."""
-    with _alone_in(path.parent):
+    with alone_in(path.parent):
         kept = [old for old in read_records(path) if identity(old) != identity(record)]
         lines = sorted([*kept, dict(record)], key=identity)
         body = ",\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
@@ -53,7 +53,7 @@ def file_record(record: Mapping[str, Any], path: Path) -> None:
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
+def alone_in(folder: Path) -> Iterator[None]:
     """Two evaluations may end at once, and neither may drop the other's record."""
     try:
         import fcntl

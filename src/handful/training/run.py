@@ -115,18 +115,18 @@ class RunFolder:
             changed = sorted(key for key in new if new[key] != old.get(key))
             raise ConfigError(f"{self.folder}: was started with other settings ({', '.join(changed)}); start a new run")
 
-    def delivered(self, config: RunConfig, data_version: str) -> bool:
+    def delivered(self, ground: Ground) -> bool:
         """Whether the run was brought to its end elsewhere, and came here without what is needed to go on."""
-        events = read_events(self._log)
-        if (self.folder / "state.json").exists() or not events or events[-1]["event"] != "finished":
+        if (self.folder / "state.json").exists() or not self.complete():
             return False
         about = read_about(self.checkpoint)
-        if about.data_version != data_version:
-            raise ConfigError(
-                f"{self.folder}: was trained on other data than those found here: expected {about.data_version!r}, "
-                f"found {data_version!r}; start a new run"
-            )
-        return about.config == config
+        self._refuse_other(Ground(encoder=about.encoder, data=about.data_version), ground)
+        return True
+
+    def complete(self) -> bool:
+        """Whether its log says that it is at its end."""
+        events = read_events(self._log)
+        return bool(events) and events[-1]["event"] == "finished"
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -171,20 +171,20 @@ class RunFolder:
         state = self._read_state()
         if state is None:
             return Progress()
-        for what, before, now in (
-            ("encoder weights", state.ground.encoder, ground.encoder),
-            ("data", state.ground.data, ground.data),
-        ):
-            if before != now:
-                raise ConfigError(
-                    f"{self.folder}: was started on other {what} than those found here: expected {before!r}, "
-                    f"found {now!r}; start a new run"
-                )
+        self._refuse_other(state.ground, ground)
         weights = self.folder / "state" / Path(state.weights).name
         load_weights(network, read_tensors(weights, state.weights_sha256), weights)
         moments = self.folder / "state" / Path(state.optimiser).name
         _restore_moments(network, optimiser, read_tensors(moments, state.optimiser_sha256), moments)
         return state.progress
+
+    def _refuse_other(self, before: Ground, now: Ground) -> None:
+        for what, old, new in (("encoder weights", before.encoder, now.encoder), ("data", before.data, now.data)):
+            if old != new:
+                raise ConfigError(
+                    f"{self.folder}: was started on other {what} than those found here: expected {old!r}, "
+                    f"found {new!r}; start a new run"
+                )
 
     def cut_log(self) -> None:
         """Back to where the saved state was: what came after it comes again."""
