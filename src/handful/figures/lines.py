@@ -26,12 +26,12 @@ _COLOURS = {
     "(w,o)": "#1b9fb3",
     "(o,o)": "#8a63d2",
     "intent-to-slot": "#b5893a",
-    "slot-to-intent": "#7d8a96",
+    "slot-to-intent": "#9aa5b1",
     "joint_spans": "#1a9850",
-    "proto": "#e0762b",
+    "proto": "#e6a117",
     "retriever": "#d64a8a",
     "finetune": "#c0392b",
-    "fomaml": "#8c6d1f",
+    "fomaml": "#5d6d7e",
     "prototypes": "#6b8e23",
 }
 _MORE_COLOURS = ("#5b7fa6", "#a65b7f", "#7fa65b", "#a67f5b", "#5ba69a", "#7f5ba6")
