@@ -1,4 +1,4 @@
-"""README's table of all learners on the same episodes, from the records that `handful bench` has filed."""
+"""All learners on the same episodes, and how far the baselines are from what was published, from bench's records."""
 
 from __future__ import annotations
 
@@ -60,3 +60,36 @@ def _cell(cells: Cells, row: str, corpus: str, u_max: int, tuned: bool) -> Cell 
     wanted = (row, "all-MiniLM-L6-v2", "single", corpus, u_max, tuned)
     own = [c for c in cells if (c.row, c.encoder, c.mode, c.corpus, c.u_max, c.tuned) == wanted]
     return min(own, key=lambda cell: cell.budget) if own else None
+
+
+def distance_table(records: Sequence[dict[str, Any]]) -> str:
+    """Our baselines less what the paper prints for them, at U_max 20 and 100; means over seeds."""
+    cells = by_cell(records)
+    names = [corpus.upper() for corpus in CORPORA]
+    lines = [
+        f"| encoder | mode | baseline | U_max | intents: {' | '.join(names)} | slots, released: {' | '.join(names)} "
+        f"| slots, strict: {' | '.join(names)} |",
+        f"|---|---|---|---|{'---|' * 9}",
+    ]
+    ways = dict.fromkeys((c.encoder, c.mode, c.row, c.u_max) for c in cells if c.row in _NAMES and not c.others)
+    for encoder, mode, row, u_max in ways:
+        found = [_distances(cells, encoder, mode, row, corpus, u_max) for corpus in CORPORA]
+        if any(value for own in found for value in own):
+            values = [own[number] or "–" for number in range(3) for own in found]
+            lines.append(f"| {encoder} | {mode} | {_NAMES[row]} | {u_max} | {' | '.join(values)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _distances(cells: Cells, encoder: str, mode: str, row: str, corpus: str, u_max: int) -> list[str]:
+    """Intents, slots released and strict; empty where either side is missing."""
+    wanted = (row, encoder, mode, corpus, u_max, "")
+    own = [c for c in cells if (c.row, c.encoder, c.mode, c.corpus, c.u_max, c.others) == wanted]
+    found = []
+    for measure, metric in (("intent_accuracy", "intent"), ("slot_f1_released", "slot"), ("slot_f1_strict", "slot")):
+        printed = published(FAMILY[encoder], row, mode, corpus, u_max, "intent" if metric == "intent" else "slot")
+        if own and printed is not None:
+            mean = statistics.mean(record[measure]["mean"] for record in cells[own[0]])
+            found.append(f"{mean - printed:+.1f}")
+        else:
+            found.append("")
+    return found

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench_tables import learners_table
+from bench_tables import distance_table, learners_table
 from confidence import calibration_table, default_table, scope_table
 from labels_saved import table as labels_table
 from out_of_domain import table as domains_table
@@ -247,6 +247,7 @@ TABLES: dict[str, dict[str, tuple[Callable[[Sequence[dict[str, Any]]], str], str
         "<!-- results:labels -->\n": (labels_table, "labels_saved.json"),
     },
     "docs/results.md": {
+        "<!-- results:distance -->\n": (lambda _: distance_table(all_records(ROOT / "results")), "none"),
         "<!-- results:peers -->\n": (peers_table, "peers.json"),
         "<!-- results:peer-ratios -->\n": (ratio_table, "peers.json"),
         "<!-- results:spans -->\n": (spans_table, "joint_spans/test-*.json"),
