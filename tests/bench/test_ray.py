@@ -154,13 +154,10 @@ def test_a_sweep_on_a_cluster_finds_what_it_finds_here(surroundings: Path, nodes
     assert len(one) == 4
 
 
-def test_what_no_node_can_hold_and_where_no_cluster_is_are_told(surroundings: Path, nodes: Nodes):
+def test_what_no_node_can_hold_is_told(surroundings: Path, nodes: Nodes):
     large = handful("bench", *GRID, "--engine", "ray", "--cpus", "64", "--address", nodes.address)
     assert large.returncode == 2
     assert "no machine of the cluster has them" in large.stderr
-    nowhere = handful("bench", *GRID, *ON_RAY, "--address", "127.0.0.1:1")
-    assert nowhere.returncode == 2
-    assert "--address 127.0.0.1:1: no Ray cluster answers" in nowhere.stderr
 
 
 def test_without_a_shared_path_checkpoints_come_back_and_are_scored_without_training(

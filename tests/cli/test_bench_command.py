@@ -84,6 +84,22 @@ def test_what_was_mistyped_is_told_before_anything_runs(
     assert not (surroundings / "runs").exists()
 
 
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("127.0.0.1:1", "--address 127.0.0.1:1: no Ray cluster answers"),
+        ("127.0.0.1:99999", "no Ray cluster answers"),
+        ("somewhere", "expected HOST:PORT of a Ray cluster, or auto"),
+    ],
+)
+def test_where_no_cluster_is_is_told_at_once(address: str, told: str, surroundings: Path, run: Callable[..., Ran]):
+    pytest.importorskip("ray")
+    ran = run("bench", "--row", "proto", *SMALL, "--engine", "ray", "--address", address)
+    assert ran.code == 2
+    assert told in ran.err
+    assert "Traceback" not in ran.err
+
+
 def test_damaged_results_are_told_and_left_alone(surroundings: Path, run: Callable[..., Ran]):
     file = surroundings / "results" / "bench" / "mine.json"
     file.parent.mkdir(parents=True)

@@ -15,6 +15,7 @@ Ray moves values between its processes as pickles: a cluster is yours, or it is 
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from handful.training import sweep
 from handful.training.config import RunConfig
 from handful.training.run import HELD, LOG, RunFolder
 
+_ANSWER_SECONDS = 10.0
 _HELD_SECONDS = 60.0
 
 
@@ -73,6 +75,8 @@ def on_ray(means: Means, corpora: Mapping[str, Corpus], needs: Needs, address: s
 
 
 def _join(ray: Any, address: str | None) -> None:
+    if address not in {None, "auto"}:
+        _refuse_silence(str(address))
     try:
         # "local": without it Ray looks for whatever cluster was last seen on this machine.
         ray.init(address=address or "local", log_to_driver=False, include_dashboard=False, logging_level="ERROR")
@@ -80,6 +84,17 @@ def _join(ray: Any, address: str | None) -> None:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
         where = "Ray could not be started here" if address is None else f"--address {address}: no Ray cluster answers"
         raise ConfigError(f"{where}: {reason}") from error
+
+
+def _refuse_silence(address: str) -> None:
+    """Ray itself goes on trying for many minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise ConfigError(f"--address {address}: expected HOST:PORT of a Ray cluster, or auto")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWER_SECONDS).close()
+    except (OSError, OverflowError) as error:
+        raise ConfigError(f"--address {address}: no Ray cluster answers: {error}") from error
 
 
 def _gathered(
