@@ -145,10 +145,14 @@ def test_a_grid_that_is_terminated_leaves_no_run_behind(surroundings: Path):
     grid.kill()
     grid.wait()
     run = RunFolder(found[0].parent)
-    while time.monotonic() < deadline:
-        try:
-            with run.held():
-                return
-        except ConfigError:
-            time.sleep(0.2)
-    pytest.fail("a process still holds the run's folder")
+    while held(run) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not held(run), "a process still trains in the run's folder"
+
+
+def held(run: RunFolder) -> bool:
+    try:
+        with run.held():
+            return False
+    except ConfigError:
+        return True
