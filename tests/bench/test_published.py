@@ -24,7 +24,7 @@ def paper(data_dir: Path) -> str:
 def printed_tables(paper: str) -> dict[tuple[Metric, int], dict[tuple[str, str], list[float]]]:
     """(metric, U_max) -> (family, row) -> the figures of its line, in the order of the columns."""
     found: dict[tuple[Metric, int], dict[tuple[str, str], list[float]]] = {}
-    for body, caption in re.findall(r"(\\hline.*?)\\caption\{Average (.*?)\}", paper, re.DOTALL):
+    for body, caption in re.findall(r"(\\hline.*?)\\caption\{Average (.*?)\.\}", paper, re.DOTALL):
         metric: Metric = "intent" if caption.startswith("IC") else "slot"
         (u_max,) = re.findall(r"= (\d+)", caption)
         lines = {}
