@@ -124,7 +124,12 @@ def test_ctrl_c_keeps_what_is_there_and_the_same_command_goes_on(surroundings: P
     words = ["bench", "--row", "proto", *SMALL, "--epochs", "200", "--u-max", "20"]
     words += [word for change in changes for word in ("--set", change)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "handful", *words], stderr=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-m", "handful", *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # What a shell starts in the background ignores Ctrl-C, and hands that down: the suite may run so.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     deadline = time.monotonic() + 60
     while not list((surroundings / "runs").glob("bench/*/state.json")) and time.monotonic() < deadline:
