@@ -9,7 +9,21 @@ import warnings
 
 import typer
 
-from handful.cli import bench, bots, corpora, evaluate, report, research, suggest, sweep, test_bot, train, tune
+from handful.cli import (
+    bench,
+    bots,
+    corpora,
+    evaluate,
+    report,
+    research,
+    serve,
+    store,
+    suggest,
+    sweep,
+    test_bot,
+    train,
+    tune,
+)
 from handful.cli.console import err, warn
 from handful.errors import ConfigError, HandfulError
 
@@ -31,6 +45,8 @@ app.command("tune")(tune.tune)
 app.command("test")(test_bot.test)
 app.command("suggest")(suggest.suggest)
 app.command("export")(bots.export)
+app.command("serve")(serve.serve)
+app.add_typer(store.app, name="store")
 app.command("train")(train.train)
 app.command("sweep")(sweep.sweep)
 app.command("evaluate")(evaluate.evaluate)

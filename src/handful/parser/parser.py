@@ -264,6 +264,12 @@ class Parser:
         other.threshold = self.threshold
         return other
 
+    def with_bot(self, bot: Bot) -> Self:
+        """A parser of another bot with the same model. What is known of sentences that both have is not encoded again,
+        and what only the old one has is let go."""
+        known = self._state[1].encodings.only(utterance.sentence for utterance in bot.document.utterances)
+        return type(self)(bot, self._learner, tuning=self.tuning, identity=self._identity, ready=Ready(known))
+
     def save(self, path: str | Path) -> list[str]:
         """Writes the bot as Rasa-style YAML, and beside it what the model sees of its examples, so that the next start
         encodes nothing; its tuned version goes with it. Returns what the format cannot hold. Comments and includes of

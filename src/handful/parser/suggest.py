@@ -101,12 +101,13 @@ def annotated(suggestions: Iterable[Suggestion]) -> list[Utterance]:
     """The predictions as utterances, for a file that a person goes through. Of a kind the first comes first."""
     by_intent: dict[str, list[Utterance]] = {}
     for suggestion in suggestions:
-        utterance = _utterance(suggestion.parse)
+        utterance = as_understood(suggestion.parse)
         by_intent.setdefault(utterance.intent, []).append(utterance)
     return [utterance for own in by_intent.values() for utterance in own]
 
 
-def _utterance(parse: Parse) -> Utterance:
+def as_understood(parse: Parse) -> Utterance:
+    """A parse as an example, to be confirmed or corrected."""
     intent = parse.ranking[0].name  # the best guess, even where the bot would fall back: that is easier to correct
     starts = {word.start: number for number, word in enumerate(parse.words)}
     ends = {word.end: number + 1 for number, word in enumerate(parse.words)}

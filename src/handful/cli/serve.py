@@ -1,0 +1,157 @@
+"""The command that serves bots over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from handful.cli.bots import FormatName, tell
+from handful.cli.console import err, warn
+from handful.errors import ConfigError
+
+if TYPE_CHECKING:
+    from handful.serve.service import Service
+    from handful.serve.settings import ServeSettings
+
+_GRACE = 30  # seconds for what was accepted before the server was told to stop
+
+
+def serve(
+    bot: Annotated[
+        Path | None, typer.Option("--bot", help="Serve this bot's file: read-only, unless a store is given.")
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            envvar="HANDFUL_STORE",
+            show_envvar=True,
+            help="Where bots are kept: a file of SQLite, or postgresql://… handful.db, where no --bot is given.",
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")] = 5005,
+    default: Annotated[
+        str | None, typer.Option("--default", help="The bot of Rasa's paths, where there are several.")
+    ] = None,
+    auth_token: Annotated[
+        str | None,
+        typer.Option(
+            "--auth-token", envvar="HANDFUL_AUTH_TOKEN", show_envvar=True, help="A token that may do everything."
+        ),
+    ] = None,
+    origins: Annotated[
+        list[str] | None, typer.Option("--allow-origin", help="A site whose pages may call this server; repeatable.")
+    ] = None,
+    hosts: Annotated[
+        list[str] | None, typer.Option("--allow-host", help="Without tokens: another name of this machine; repeatable.")
+    ] = None,
+    in_flight: Annotated[int, typer.Option("--in-flight", min=1, help="Requests at a time; more get a 503.")] = 128,
+    max_body: Annotated[int, typer.Option("--max-body", min=1000, help="Bytes of a request.")] = 2_000_000,
+    max_text: Annotated[int, typer.Option("--max-text", min=1, help="Characters of a sentence.")] = 2_000,
+    max_examples: Annotated[int, typer.Option("--max-examples", min=1, help="Examples of a bot.")] = 20_000,
+    window_ms: Annotated[
+        float, typer.Option("--window-ms", min=0, max=1000, help="A sentence waits so long for others to join it.")
+    ] = 2.0,
+    log_text: Annotated[bool, typer.Option("--log-text", help="Log what people say, too.")] = False,
+    format_name: FormatName = None,
+) -> None:
+    """Serve bots over HTTP: Rasa's contract, handful's own, and a playground for the browser."""
+    refuse_missing()
+    from handful.serve.settings import ServeSettings
+
+    settings = ServeSettings(
+        default_bot=default,
+        read_only=bot is not None and store is None,
+        most_in_flight=in_flight,
+        most_body=max_body,
+        most_text=max_text,
+        most_examples=max_examples,
+        window=window_ms / 1000,
+        origins=tuple(origins or ()),
+        hosts=tuple(hosts or ()),
+        log_text=log_text,
+    )
+    if auth_token is not None and len(auth_token) < 8:
+        raise ConfigError("--auth-token: found fewer than 8 characters, expected a token that nobody can guess")
+    service = _service(bot, store, settings, auth_token, format_name)
+    _listen(service, host, port)
+
+
+def _service(
+    bot: Path | None, store: str | None, settings: ServeSettings, token: str | None, format_name: str | None
+) -> Service:
+    from handful.serve.start import read_bot_file, start
+    from handful.serve.store import Store
+
+    file = None
+    if bot is not None:
+        file = read_bot_file(bot, format_name, tell)
+        warn(file.bot.document.warnings)
+    where = store or ("sqlite://" if bot is not None else "sqlite:///handful.db")
+    opened = Store.open(where, most_examples=settings.most_examples)
+    if file is not None and store is not None and file.name in {row.name for row in opened.bots()}:
+        err.print(
+            f"the store has a bot '{file.name}' already: that one is served, and {bot} is left alone", style="dim"
+        )
+    if settings.default_bot is not None and file is None:
+        opened.stamp(settings.default_bot)  # a misspelt name is told now
+    return start(opened, file, settings, token=token)
+
+
+def _listen(service: Service, host: str, port: int) -> None:
+    import socket
+
+    import uvicorn
+
+    from handful.serve.app import create_app
+    from handful.serve.start import refuse_open
+
+    refuse_open(host, service.tokens)
+    config = uvicorn.Config(
+        create_app(service),
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+        timeout_keep_alive=30,
+    )
+    try:
+        listening = socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024
+        )
+    except OSError as error:
+        raise ConfigError(f"{host}:{port}: cannot be listened on: {error.strerror}; --port names another") from error
+    shown = f"[{host}]" if ":" in host else host
+    where = f"http://{shown}:{listening.getsockname()[1]}"
+    bots = [row.name for row in service.store.bots()]
+    err.print(
+        f"{where}: {_listed(bots)}, kept in {service.store.url}"
+        if not service.settings.read_only
+        else f"{where}: {_listed(bots)}, read-only"
+    )
+    if not service.tokens.all():
+        err.print("no token is set: this machine alone is listened to, and may do everything", style="dim")
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def _listed(bots: list[str]) -> str:
+    if not bots:
+        return "no bot yet: open this address in a browser, or POST /v1/bots"
+    more = f" and {len(bots) - 5} more" if len(bots) > 5 else ""
+    return f"serving {', '.join(bots[:5])}{more}"
+
+
+def refuse_missing() -> None:
+    """An optional part, told by its name."""
+    from importlib.util import find_spec
+
+    missing = [
+        name for name in ("fastapi", "uvicorn", "sqlalchemy", "alembic", "prometheus_client") if find_spec(name) is None
+    ]
+    if missing:
+        raise ConfigError(f"serving needs {', '.join(missing)}: pip install 'handful[serve]'")

@@ -1,0 +1,1 @@
+"""`handful serve`: bots kept in a store, parsed, changed and looked at over HTTP."""

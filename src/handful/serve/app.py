@@ -1,0 +1,120 @@
+"""The application: endpoints, the gate in front of them, and errors told in one shape."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio.to_thread
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
+from starlette.exceptions import HTTPException
+
+from handful import __version__
+from handful.errors import HandfulError
+from handful.serve import bots, examples, operations, parsing, rasa, transfer, versions
+from handful.serve.gate import Gate
+from handful.serve.refusals import Refusal, refusal_of
+from handful.serve.service import Service, plain
+
+_MOST_TOLD = 10  # of the values that do not fit
+_REASONS = {404: "NotFound", 405: "MethodNotAllowed"}
+
+
+def create_app(service: Service) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_load_model, service)
+            yield
+            tasks.cancel_scope.cancel()
+        await service.stop()
+
+    app = FastAPI(
+        title="handful",
+        version=__version__,
+        description="Bots that know intents and slots from a handful of examples, and learn by being told.",
+        lifespan=lifespan,
+        docs_url=None,  # its page would load scripts from elsewhere
+        redoc_url=None,
+        openapi_url="/openapi.json",
+    )
+    app.state.service = service
+    app.add_exception_handler(HandfulError, _told)
+    app.add_exception_handler(RequestValidationError, _unfit)
+    app.add_exception_handler(HTTPException, _http)
+    for part in (rasa, bots, examples, parsing, versions, transfer, operations):
+        app.include_router(part.routes)
+    if service.settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(service.settings.origins),
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Content-Type"],
+            expose_headers=["X-Request-ID", "X-Handful-Version", "X-Handful-Not-Written"],
+        )
+    app.add_middleware(Gate, settings=service.settings, metrics=service.metrics, log=service.log)
+    return app
+
+
+async def _load_model(service: Service) -> None:
+    """Before the first sentence comes; until then /readyz says so."""
+    try:
+        model = await anyio.to_thread.run_sync(service.live.model, abandon_on_cancel=True)
+    except HandfulError as error:
+        service.log.event("model", problem=str(error))
+        return
+    service.metrics.model.info({"identity": model.identity})
+    service.log.event("model", identity=model.identity)
+
+
+def _answer(request: Request, refusal: Refusal) -> Response:
+    request.state.reason = refusal.reason
+    answer = plain(refusal.as_json(), refusal.status)
+    answer.headers.update(refusal.headers)
+    return answer
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HandfulError)
+    refusal = refusal_of(error)
+    if refusal.status >= 500:
+        request.app.state.service.log.event("trouble", kind=type(error).__name__, message=str(error))
+    return _answer(request, refusal)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    reason = _REASONS.get(error.status_code, "BadRequest")
+    message = f"there is nothing at {request.url.path[:200]}" if error.status_code == 404 else str(error.detail)
+    answer = _answer(request, Refusal(error.status_code, reason, message))
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def _unfit(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = error.errors()
+    if any(one["type"] == "json_invalid" for one in found):
+        told = found[0].get("ctx", {}).get("error", "it does not end")
+        return _answer(request, Refusal(400, "BadRequest", f"the body is not JSON: {told}"))
+    problems = [{"field": _field(one["loc"]), "message": _in_words(one)} for one in found[:_MOST_TOLD]]
+    message = "; ".join(f"{p['field']}: {p['message']}" if p["field"] else p["message"] for p in problems)
+    return _answer(request, Refusal(422, "Unprocessable", message, details={"problems": problems}))
+
+
+def _field(place: Sequence[int | str]) -> str:
+    """'body.examples.0.text' without where it was looked for."""
+    return ".".join(str(part) for part in place[1:])
+
+
+def _in_words(problem: dict[str, Any]) -> str:
+    match problem["type"]:
+        case "missing":
+            return "is missing"
+        case "extra_forbidden":
+            return "is not known here"
+        case _:
+            return str(problem["msg"]).removeprefix("Value error, ").replace("Input should", "should")

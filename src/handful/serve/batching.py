@@ -1,0 +1,129 @@
+"""Sentences of many clients, parsed together: one forward pass costs little more for sixteen than for one.
+
+While a bot's batch is under way, whoever asks is gathered for the next. Where nothing is under way, a sentence waits a
+few milliseconds for others, but only if the last batch had several: a client that is alone is not kept waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+
+from handful.errors import HandfulError
+from handful.parser.parse import Parse
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    version: int  # of the bot
+    parses: list[Parse]
+
+
+@dataclass(slots=True)
+class _Waiting:
+    texts: Sequence[str]
+    answer: asyncio.Future[Parsed]
+
+
+@dataclass(slots=True)
+class _Queue:
+    waiting: deque[_Waiting] = field(default_factory=deque)
+    pump: asyncio.Task[None] | None = None
+
+
+ParseMany = Callable[[str, Sequence[str]], Parsed]
+Observe = Callable[[int], None]
+
+
+class Batcher:
+    def __init__(
+        self, parse: ParseMany, executor: Executor, *, window: float, most: int, observe: Observe | None = None
+    ) -> None:
+        """`parse` is called in the executor, never twice at a time for one bot; `observe` is told each batch's size."""
+        self._parse, self._executor, self._window, self._most = parse, executor, window, most
+        self._observe = observe or (lambda _: None)
+        self._queues: dict[str, _Queue] = {}
+        self._crowded: set[str] = set()  # bots whose last batch was asked for by several
+
+    async def parse(self, bot: str, texts: Sequence[str]) -> Parsed:
+        answer: asyncio.Future[Parsed] = asyncio.get_running_loop().create_future()
+        queue = self._queues.setdefault(bot, _Queue())
+        queue.waiting.append(_Waiting(texts, answer))
+        if queue.pump is None:
+            queue.pump = asyncio.create_task(self._work(bot, queue))
+        return await answer
+
+    @property
+    def waiting(self) -> int:
+        return sum(len(queue.waiting) for queue in self._queues.values())
+
+    async def finish(self) -> None:
+        """All that was asked for is answered."""
+        while pumps := [queue.pump for queue in self._queues.values() if queue.pump is not None]:
+            await asyncio.gather(*pumps, return_exceptions=True)
+
+    async def _work(self, bot: str, queue: _Queue) -> None:
+        try:
+            while queue.waiting:
+                if bot in self._crowded and self._gathered(queue) < self._most:
+                    await asyncio.sleep(self._window)
+                batch = self._taken(queue)
+                if not batch:
+                    continue
+                (self._crowded.add if len(batch) > 1 or queue.waiting else self._crowded.discard)(bot)
+                await self._answer(bot, batch)
+        finally:
+            # Nothing is kept of a bot that nobody asks.
+            del self._queues[bot]
+            if not queue.waiting and len(self._crowded) > 1000:
+                self._crowded.clear()
+            for left in queue.waiting:  # only where this task was cancelled
+                left.answer.cancel()
+
+    def _gathered(self, queue: _Queue) -> int:
+        return sum(len(waiting.texts) for waiting in queue.waiting)
+
+    def _taken(self, queue: _Queue) -> list[_Waiting]:
+        """Whole requests, up to the most of a batch; a larger one goes alone."""
+        batch: list[_Waiting] = []
+        size = 0
+        while queue.waiting and (not batch or size + len(queue.waiting[0].texts) <= self._most):
+            waiting = queue.waiting.popleft()
+            if not waiting.answer.done():  # whoever has gone away needs no answer
+                batch.append(waiting)
+                size += len(waiting.texts)
+        return batch
+
+    async def _answer(self, bot: str, batch: Sequence[_Waiting]) -> None:
+        texts = [text for waiting in batch for text in waiting.texts]
+        self._observe(len(texts))
+        try:
+            parsed = await self._parsed(bot, texts)
+        except HandfulError as error:
+            for waiting in batch:
+                _fail(waiting, error)
+            return
+        except Exception as error:
+            if len(batch) == 1:
+                _fail(batch[0], error)
+                return
+            for waiting in batch:  # one of them is at fault, and the others shall have their answers
+                await self._answer(bot, [waiting])
+            return
+        parses = iter(parsed.parses)
+        for waiting in batch:
+            own = Parsed(parsed.version, [next(parses) for _ in waiting.texts])
+            if not waiting.answer.done():
+                waiting.answer.set_result(own)
+
+    async def _parsed(self, bot: str, texts: Sequence[str]) -> Parsed:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, self._parse, bot, texts)
+
+
+def _fail(waiting: _Waiting, error: Exception) -> None:
+    with contextlib.suppress(asyncio.InvalidStateError):
+        waiting.answer.set_exception(error)

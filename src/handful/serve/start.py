@@ -1,0 +1,87 @@
+"""From what was asked for on the command line to a service that is ready to listen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from handful.data.bot_settings import BotSettings
+from handful.errors import ConfigError
+from handful.parser.bot import Bot, load_bot
+from handful.parser.models import Model, Progress, model_for
+from handful.parser.ready import EXPORTED, read_exported, read_ready, ready_folder
+from handful.serve.live import LiveBots, OwnModel
+from handful.serve.logs import Log
+from handful.serve.security import LOOPBACK, Known, Tokens, is_loopback, summed
+from handful.serve.service import Service
+from handful.serve.settings import ServeSettings
+from handful.serve.store import Store
+from handful.serve.store.errors import NoSuchBot
+from handful.serve.transfer import change_of
+
+FIXED_TOKEN = "command line"
+_UNFIT = "_.-"
+
+
+@dataclass(frozen=True, slots=True)
+class BotFile:
+    """A bot from a file, and the model that it is parsed with."""
+
+    name: str
+    bot: Bot
+    own: OwnModel
+
+
+def read_bot_file(path: Path, format_name: str | None, progress: Progress | None) -> BotFile:
+    if (path / EXPORTED).is_file():
+        bot, model, ready = read_exported(path, None)
+        return BotFile(bot_name(bot.name), bot, OwnModel(model, ready))
+    bot = load_bot(path, format_name)
+    model = model_for(bot.settings, path, progress=progress)
+    kept = read_ready(ready_folder(path), model.identity)
+    ready = kept if kept is not None and kept.is_of(bot) else None
+    return BotFile(bot_name(bot.name), bot, OwnModel(model, ready))
+
+
+def bot_name(file: str) -> str:
+    """A file's name as a bot's: what a path of HTTP can say without disguise."""
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in _UNFIT) else "-" for c in file).lstrip(_UNFIT)[:80]
+    return safe or "bot"
+
+
+def start(
+    store: Store,
+    file: BotFile | None,
+    settings: ServeSettings,
+    *,
+    token: str | None = None,
+    log: Log | None = None,
+    load: Callable[[], Model] | None = None,
+) -> Service:
+    own: dict[str, OwnModel] = {}
+    if file is not None:
+        own[file.name] = file.own
+        try:
+            store.stamp(file.name)
+        except NoSuchBot:
+            store.create(file.name, change_of(file.bot.document), what="from a file", by=None)
+        settings = replace(settings, default_bot=settings.default_bot or file.name)
+    fixed = [] if token is None else [Known(FIXED_TOKEN, "admin", summed(token))]
+    tokens = Tokens(fixed, lambda: [Known(row.name, row.scope, row.sha256) for row in store.tokens()])
+    if not tokens.all():
+        settings = replace(settings, hosts=(*LOOPBACK, *settings.hosts))
+    model = load or (
+        lambda: file.own.model if file is not None and settings.read_only else model_for(BotSettings(), None)
+    )
+    live = LiveBots(store, model, own, most=settings.loaded_bots)
+    return Service(store, live, tokens, settings, log or Log(with_text=settings.log_text))
+
+
+def refuse_open(host: str, tokens: Tokens) -> None:
+    """Without a token whoever reaches the server may change everything: so nobody but this machine does."""
+    if not tokens.all() and not is_loopback(host):
+        raise ConfigError(
+            f"--host {host}: found no token, expected one where other machines can reach the server: "
+            "`handful store token add NAME`, or HANDFUL_AUTH_TOKEN"
+        )
