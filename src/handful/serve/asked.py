@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 
 
 def _number_or_word(value: Any) -> Any:
@@ -19,9 +28,20 @@ class Given(BaseModel):
     model_config = ConfigDict(extra="forbid", str_max_length=100_000)
 
 
-Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
+def _whole(text: str) -> str:
+    """What a database cannot keep is told before it is asked to."""
+    if "\0" in text:
+        raise ValueError("found the character NUL, expected text")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("found half a character (a lone surrogate), expected whole ones") from None
+    return text
+
+
+Name = Annotated[StrictStr, Field(min_length=1, max_length=200), AfterValidator(_whole)]
 # A sentence's own limit is a setting of the server; this one keeps nonsense out of the schema.
-Text = Annotated[StrictStr, Field(max_length=100_000)]
+Text = Annotated[StrictStr, Field(max_length=100_000), AfterValidator(_whole)]
 Offset = Annotated[StrictInt, Field(ge=0, le=1_000_000)]
 Count = Annotated[StrictInt, Field(ge=1, le=50)]
 Threshold = Annotated[

@@ -69,8 +69,8 @@ def change(bot: str, given: BotChange, service: Here, caller: Writer, expect: Ex
             rest, told = replace(rest, threshold=given.threshold), [f"threshold {given.threshold}"]
         if given.descriptions is not None:
             slots = (slot for example in content.examples for slot in example.utterance.slots)
-            known = {*content.intents, *(name for slot in slots for name in (slot.label, slot.key))}
-            if unknown := sorted(label for label, text in given.descriptions.items() if text and label not in known):
+            known = {*content.intents, *(name for slot in slots for name in (slot.label, slot.key)), *rest.descriptions}
+            if unknown := sorted(set(given.descriptions) - known):
                 raise ConfigError(f"descriptions: the bot has no intent or slot '{unknown[0]}'")
             rest = replace(rest, descriptions=described(rest.descriptions, given.descriptions))
             told.append(f"said what {', '.join(given.descriptions)} means")

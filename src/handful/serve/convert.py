@@ -44,6 +44,8 @@ def refuse_text(text: str, settings: ServeSettings, place: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise unfit(place, "found half a character (a lone surrogate), expected whole ones") from None
+    if "\0" in text:
+        raise unfit(place, "found the character NUL, expected text")
 
 
 def unfit(place: str, message: str) -> Refusal:

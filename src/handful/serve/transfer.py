@@ -20,7 +20,7 @@ from handful.errors import HandfulError
 from handful.serve.answers import Formats, Imported
 from handful.serve.convert import changed_json
 from handful.serve.refusals import Refusal
-from handful.serve.service import AtVersion, Expect, Here, Reader, Service, Summary, Writer, failures, plain
+from handful.serve.service import AtVersion, Expect, Here, Reader, Summary, Writer, failures, plain
 from handful.serve.store.values import Change, Content, NewExample, Rest
 from handful.serve.uploads import read_upload, without_folder
 
@@ -34,6 +34,10 @@ _ANY_FILE: dict[str, Any] = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+_FILE: dict[str, Any] = {
+    "description": "The file; `seq` is a zip of three.",
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+}
 Written = Literal["rasa-yaml", "seq", "conll", "jsonl"]
 FormatName = Annotated[str | None, Query(max_length=30, description="Of /v1/formats; without it, found by content.")]
 
@@ -44,9 +48,7 @@ def formats() -> dict[str, Any]:
     return {"formats": [{"name": f.name, "looks": f.looks, "writes": f.write is not None} for f in FORMATS]}
 
 
-@routes.get("/bots/{bot}/export", response_class=Response, responses=failures() | {
-    200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}, "description": "The file."}
-})  # fmt: skip
+@routes.get("/bots/{bot}/export", response_class=Response, responses=failures() | {200: _FILE})
 def export(
     bot: str, service: Here, caller: Reader, format: Written = "rasa-yaml", version: AtVersion = None
 ) -> Response:
@@ -64,9 +66,7 @@ def export(
     return Response(written, media_type="application/octet-stream", headers=headers)
 
 
-@routes.post(
-    "/bots/{bot}/import", response_model=Imported, responses=failures(409, 507), openapi_extra=_ANY_FILE
-)  # fmt: skip
+@routes.post("/bots/{bot}/import", response_model=Imported, responses=failures(409, 507), openapi_extra=_ANY_FILE)
 async def import_(
     bot: str,
     request: Request,
@@ -81,25 +81,20 @@ async def import_(
     body = await request.body()
 
     def work() -> dict[str, Any]:
-        return _imported(service, bot, body, mode, format, file, lambda change, what: changed_json(
-            service.changed(bot, change, what, caller, expect)
-        ))  # fmt: skip
+        service.store.stamp(bot)  # a bot that is not there is told before its file is read
+        document = read_upload(body, format, file, service.settings)
+        change = change_of(document)
+        what = Summary("imported" if mode == "add" else "replaced all by", (), len(document.utterances))
+
+        def edit(content: Content) -> tuple[Change, str]:
+            if mode == "replace":
+                return replace(change, clear=True), str(what)
+            return replace(change, rest=joined(content.rest, document)), str(what)
+
+        changed = service.edited(bot, edit, caller, expect)
+        return {**changed_json(changed), "warnings": [warning.message for warning in document.warnings]}
 
     return plain(await anyio.to_thread.run_sync(work))
-
-
-def _imported(
-    service: Service, bot: str, body: bytes, mode: str, format: str | None, file: str | None, make: Any
-) -> dict[str, Any]:
-    stamp = service.store.stamp(bot)  # a bot that is not there is told before its file is read
-    document = read_upload(body, format, file, service.settings)
-    change = change_of(document)
-    if mode == "replace":
-        change = replace(change, clear=True)
-    else:
-        change = replace(change, rest=joined(service.store.read(bot, stamp.version).rest, document))
-    what = Summary("imported" if mode == "add" else "replaced all by", (), len(document.utterances))
-    return {**make(change, str(what)), "warnings": [warning.message for warning in document.warnings]}
 
 
 # -- documents and changes ---------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ of this machine, and bring no expression that runs away."""
 from __future__ import annotations
 
 import io
+import json
 import tempfile
 import zipfile
 from collections.abc import Sequence
@@ -61,6 +62,7 @@ def read_upload(body: bytes, format: str | None, file: str | None, settings: Ser
     _refuse_patterns(document)
     for number, utterance in enumerate(document.utterances, 1):
         refuse_text(utterance.text, settings, f"example {number}")
+    _refuse_halves(document)
     return replace(document, places=(), named_places={})
 
 
@@ -164,3 +166,12 @@ def _refuse_patterns(document: Document) -> None:
         if len(pattern) > _LONGEST_PATTERN or runs_away(pattern):
             told = "takes ever so long for some sentences" if len(pattern) <= _LONGEST_PATTERN else "is too long"
             raise Refusal(422, "Unprocessable", f"the regular expression '{name}' {told}: {pattern[:80]}")
+
+
+def _refuse_halves(document: Document) -> None:
+    """Half a character in a table or in metadata, which no database keeps."""
+    said = [document.synonyms, document.lookups, document.regexes, document.descriptions, document.intent_metadata]
+    try:
+        json.dumps([*said, *document.example_metadata.values()], ensure_ascii=False, default=str).encode()
+    except (UnicodeEncodeError, TypeError) as error:
+        raise Refusal(422, "Unprocessable", f"found text that is not whole in the file: {error}") from error

@@ -18,7 +18,7 @@ _AT_ONCE = 500  # numbers in a query
 def apply(
     connection: Connection, name: str, stamp: Stamp, change: Change, *, what: str, by: str | None, when: str, most: int
 ) -> Changed:
-    """In this order: all goes, where that is asked for; examples go and are replaced; intents go and come; examples come."""
+    """All goes, where that is asked for; examples go and are replaced; intents go and come; examples come."""
     bot, version = stamp.bot, stamp.version + 1
     if change.clear:
         for table in (examples, intents):

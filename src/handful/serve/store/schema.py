@@ -1,5 +1,5 @@
-"""The tables. Nothing that a bot had is ever overwritten: rows have the version they came with (`since`) and the one they
-went with (`until`; nothing, for what is still there). So a version is a query."""
+"""The tables. Nothing that a bot had is ever overwritten: rows have the version they came with (`since`) and the one
+they went with (`until`; nothing, for what is still there). So a version is a query."""
 
 from __future__ import annotations
 

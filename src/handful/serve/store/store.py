@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from handful.serve.store.changing import apply, restored
 from handful.serve.store.engine import Database, connected, migrate
 from handful.serve.store.errors import (
+    NAME,
     BotExists,
     NoSuchBot,
     NoSuchToken,
@@ -157,7 +158,7 @@ class Store:
 
     def delete(self, name: str) -> None:
         with self._writing() as connection:
-            if not connection.execute(delete(bots).where(bots.c.name == name)).rowcount:
+            if not NAME.fullmatch(name) or not connection.execute(delete(bots).where(bots.c.name == name)).rowcount:
                 raise _no_bot(name)
 
     def change(self, name: str, change: Change, *, what: str, by: str | None, expect: int | None = None) -> Changed:
@@ -225,7 +226,9 @@ class Store:
                 transaction.commit()
 
     def _stamp(self, connection: Connection, name: str) -> Stamp:
-        row = connection.execute(select(bots.c.id, bots.c.version).where(bots.c.name == name)).first()
+        # A name that no bot can have is not asked for: a database may choke on it.
+        asked = select(bots.c.id, bots.c.version).where(bots.c.name == name)
+        row = connection.execute(asked).first() if NAME.fullmatch(name) else None
         if row is None:
             raise _no_bot(name)
         return Stamp(row.id, row.version)
@@ -233,7 +236,7 @@ class Store:
     def _locked(self, connection: Connection, name: str, expect: int | None) -> Stamp:
         """The bot, held until this transaction ends; SQLite holds all of the store."""
         asked = select(bots.c.id, bots.c.version).where(bots.c.name == name).with_for_update()
-        row = connection.execute(asked).first()
+        row = connection.execute(asked).first() if NAME.fullmatch(name) else None
         if row is None:
             raise _no_bot(name)
         if expect is not None and expect != row.version:
