@@ -25,6 +25,11 @@ export function mayWrite() {
   return !server.readOnly && server.scope !== "read";
 }
 
+/** Making and deleting whole bots. */
+export function mayAdminister() {
+  return !server.readOnly && server.scope === "admin";
+}
+
 export function whyNot() {
   if (server.readOnly) return "This server only reads: it serves a bot's file and has no store.";
   if (server.scope === "read") return "Your token may read, not change.";
@@ -40,7 +45,7 @@ export async function openBot(name) {
   await line.catch(() => {});
   const found = await call("GET", botPath(name));
   Object.assign(bot, found);
-  openColours(name);
+  openColours(name, found.slots.map((slot) => slot.label));
   forgetExamples();
   done = [];
   undone = [];

@@ -21,14 +21,19 @@ export function addExamples(examples, said = null) {
   });
 }
 
-/** `current()` gives the example as it is when its turn comes: an edit before may have given it another id. */
-export function replaceExample(current, now, said) {
+/** `current()` gives the example as it is when its turn comes: an edit before may have given it another id.
+ * `kept(example)` hears of the new one before the lists do. */
+export function replaceExample(current, now, said, kept = () => {}) {
   let old;
   const ask = (query) => {
     old = current();
     return call("PUT", at("examples", old.id), { query, body: asSent(now) });
   };
-  return change(said, ask, { kept: (answer) => keepReplaced(old, answer.examples[0]) });
+  const keep = ({ examples: [made] }) => {
+    keepReplaced(old, made);
+    kept(made);
+  };
+  return change(said, ask, { kept: keep });
 }
 
 export function deleteExample(example) {

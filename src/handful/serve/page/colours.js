@@ -1,48 +1,45 @@
-// A slot's colour: chosen by its name, so that it is the same tomorrow, and kept apart from those of its neighbours. The
-// colour is a hue alone; the style sheet gives each theme its lightness, so that text on it can be read. Twelve hues
-// and three underlines tell 36 slots apart, and the label always stands beside.
+// A slot's colour. It is a hue alone: the style sheet gives each theme its lightness, so that text on it can be read. A hue
+// is far from those of the slots before, and stays what it was: places are kept by bot. Twelve hues and three underlines
+// tell 36 slots apart, and the label always stands beside.
 
-const HUES = [250, 145, 55, 320, 195, 25, 290, 110, 225, 0, 80, 170];
+const HUES = [250, 145, 55, 320, 195, 25, 285, 110, 225, 350, 80, 170]; // each far from those before it
 const LINES = ["solid", "dashed", "dotted"];
 const PLACES = HUES.length * LINES.length;
 
 let places = new Map();
 let where = "";
 
-/** A bot's colours begin as they were when it was last looked at. */
-export function openColours(bot) {
+/** A bot's colours are as they were when it was last looked at; labels are new in the order in which they come. */
+export function openColours(bot, labels) {
   where = `handful.colours.${bot}`;
   places = new Map();
   try {
-    for (const [label, place] of JSON.parse(localStorage.getItem(where) ?? "[]")) places.set(label, place);
+    for (const [label, place] of JSON.parse(localStorage.getItem(where) ?? "[]")) {
+      if (labels.includes(label)) places.set(label, place); // what is gone gives its colour back
+    }
   } catch {
     // Stored by something else, or storage is closed: colours are chosen anew.
   }
+  labels.forEach(placeOf);
 }
 
 export function colour(target, label) {
-  const place = placeOf(label);
+  const place = placeOf(label) % PLACES;
   target.style.setProperty("--hue", String(HUES[place % HUES.length]));
-  target.style.setProperty("--line", LINES[Math.floor(place / HUES.length) % LINES.length]);
+  target.style.setProperty("--line", LINES[Math.floor(place / HUES.length)]);
 }
 
 function placeOf(label) {
   if (!places.has(label)) {
     const taken = new Set(places.values());
-    let place = hash(label) % HUES.length;
-    for (let step = 0; taken.has(place) && step < PLACES; step += 1) place = (place + 1) % PLACES;
+    let place = 0;
+    while (taken.has(place)) place += 1;
     places.set(label, place);
     try {
-      localStorage.setItem(where, JSON.stringify([...places].slice(-200)));
+      localStorage.setItem(where, JSON.stringify([...places]));
     } catch {
       // Private windows may refuse; the colours then last as long as the page.
     }
   }
   return places.get(label);
-}
-
-function hash(text) {
-  let sum = 7;
-  for (const character of text) sum = (sum * 31 + character.codePointAt(0)) % 1000003;
-  return sum;
 }

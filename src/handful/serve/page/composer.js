@@ -4,9 +4,9 @@
 
 import { Annotator } from "./annotator.js";
 import { whyNot } from "./bot.js";
-import { button, element } from "./dom.js";
+import { button, counted, element } from "./dom.js";
 import { isMarked, readMarked } from "./marked.js";
-import { carried } from "./slots.js";
+import { carried, withSlot } from "./slots.js";
 import { announce } from "./telling.js";
 import { splitWords } from "./words.js";
 
@@ -65,10 +65,11 @@ export class Composer {
     if (isMarked(text)) {
       try {
         const read = readMarked(text);
+        const earlier = carried(this.before, read.text, this.slots);
         this.input.value = text = read.text;
-        this.slots = read.slots;
+        this.slots = read.slots.reduce(withSlot, earlier);
         this.before = text;
-        announce(`${this.slots.length} marked`);
+        announce(`${counted(read.slots.length, "slot")} marked`);
       } catch {
         // Not yet whole, or no mark at all: it stays text.
       }

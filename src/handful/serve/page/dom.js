@@ -33,7 +33,7 @@ export function counted(count, noun) {
 }
 
 export function percent(share) {
-  return `${Math.round(100 * share)} %`;
+  return `${Math.round(100 * share)}\u00a0%`;
 }
 
 export function typesText(target) {

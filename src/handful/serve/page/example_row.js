@@ -54,9 +54,15 @@ export class ExampleRow {
 
   async replace(now, said) {
     this.waiting += 1;
-    const answer = await replaceExample(() => this.example, now, said);
+    const answer = await replaceExample(
+      () => this.example,
+      now,
+      said,
+      (made) => {
+        this.example = made;
+      },
+    );
     this.waiting -= 1;
-    if (answer) this.example = answer.examples[0];
     return answer;
   }
 

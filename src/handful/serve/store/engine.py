@@ -18,6 +18,7 @@ from handful.serve.store.errors import NewerStore, StoreDamaged, StoreUnavailabl
 
 HEAD = "0001"  # the newest of migrations/versions
 _WAIT = 5  # seconds for a lock, a connection, or a database that does not answer
+_DRIVERS = {"sqlite", "sqlite+pysqlite", "postgresql+psycopg"}
 _MIGRATING = 0x68616E64  # PostgreSQL's advisory lock: several servers may start at once
 
 
@@ -34,7 +35,7 @@ class Database:
 
 def connected(url: str, *, create: bool = True) -> Database:
     parsed = _parsed(url)
-    shown = parsed.render_as_string(hide_password=True).replace("postgresql+psycopg", "postgresql")
+    shown = _shown(parsed)
     if parsed.get_backend_name() == "sqlite":
         return Database(
             _sqlite(parsed, shown, create), shown, threading.RLock() if _in_memory(parsed) else nullcontext()
@@ -42,10 +43,18 @@ def connected(url: str, *, create: bool = True) -> Database:
     return Database(_postgres(parsed), shown, nullcontext())
 
 
+def _shown(url: URL) -> str:
+    """Without a password, wherever it stands; a file as its path."""
+    if url.get_backend_name() == "sqlite":
+        return f"sqlite:///{url.database or ''}"
+    plain = url.difference_update_query(["password", "sslpassword"]).set(drivername="postgresql")
+    return plain.render_as_string(hide_password=True)
+
+
 def _parsed(url: str) -> URL:
-    if "://" not in url:
-        url = f"sqlite:///{url}"
-    elif url.startswith(("postgres://", "postgresql://")):
+    if url and "://" not in url:
+        return URL.create("sqlite", database=url)
+    if url.startswith(("postgres://", "postgresql://")):
         url = f"postgresql+psycopg://{url.split('://', 1)[1]}"
     try:
         parsed = make_url(url)
@@ -56,6 +65,8 @@ def _parsed(url: str) -> URL:
         ) from None
     if name not in {"sqlite", "postgresql"}:
         raise ConfigError(f"--store: found a database of the kind '{name}', expected sqlite or postgresql")
+    if parsed.drivername not in _DRIVERS:
+        raise ConfigError(f"--store: found the driver '{parsed.drivername}', expected plain {name}://…")
     return parsed
 
 

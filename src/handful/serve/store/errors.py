@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy.exc import DBAPIError, InvalidRequestError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, InvalidRequestError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from handful.errors import HandfulError
@@ -144,7 +144,9 @@ def _of_postgres(error: DBAPIError, shown_url: str, committing: bool) -> StoreEr
         return StoreFull(f"{shown_url}: the database server has no room left; nothing was changed")
     if state == "25006":
         return StoreReadOnly(f"{shown_url}: the database is read-only (a standby?); nothing was changed")
-    lost = error.connection_invalidated or state[:2] in {"08", "57"} or state in {"53300", ""}
+    # Without a state, it is psycopg that speaks: of a connection, or of values that it cannot send.
+    unsent = not state and isinstance(error, DataError)
+    lost = error.connection_invalidated or state[:2] in {"08", "57"} or (state in {"53300", ""} and not unsent)
     if lost and committing:
         return StoreUnavailable(
             f"{shown_url}: the connection was lost while a change was being written: it may have been made or not; "

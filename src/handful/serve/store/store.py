@@ -197,8 +197,8 @@ class Store:
 
     def remove_token(self, name: str) -> None:
         with self._writing() as connection:
-            if not connection.execute(delete(tokens).where(tokens.c.name == name)).rowcount:
-                raise NoSuchToken(f"there is no token '{name}'")
+            if not NAME.fullmatch(name) or not connection.execute(delete(tokens).where(tokens.c.name == name)).rowcount:
+                raise NoSuchToken(f"there is no token '{name[:80]}'")
 
     # -- connections ---------------------------------------------------------------------------------------------------
 
