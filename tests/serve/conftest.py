@@ -31,7 +31,7 @@ def postgres_database(postgres: Postgres) -> Iterator[str]:
     """The name of a database that is empty."""
     name = postgres.new_database()
     yield name
-    postgres.drop(name)
+    postgres.give_back(name)
 
 
 @pytest.fixture

@@ -40,19 +40,25 @@ class Postgres:
         self._as: dict[str, Any] = {}
         if os.geteuid() == 0:  # it refuses to be root's
             user = _first_user("postgres", "nobody")
-            os.chown(self._home, user.pw_uid, user.pw_gid)
             self._as = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        self.own(self._home)
         made = self._run("initdb", "-D", "data", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "-N")
         if made.returncode:
             raise RuntimeError(f"initdb: {made.stderr}")
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
-        self._databases = 0
+        self._made = 0
+        self._databases: list[str] = []  # that were made, and are not in use
         self.start()
 
     def _run(self, program: str, *words: str) -> subprocess.CompletedProcess[str]:
         command = [self._bin / program, *words]
         return subprocess.run(command, cwd=self._home, capture_output=True, text=True, check=False, **self._as)
+
+    def own(self, folder: Path) -> None:
+        """The server may write there."""
+        if self._as:
+            os.chown(folder, self._as["user"], self._as["group"])
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
@@ -99,11 +105,18 @@ class Postgres:
             return done.fetchall() if done.description else []
 
     def new_database(self) -> str:
-        """Its name."""
-        self._databases += 1
-        name = f"test_{self._databases}"
-        self.execute(f"CREATE DATABASE {name}")
-        return name
+        """Its name; there is nothing in it. Emptying one is many times as quick as making one."""
+        if self._databases:
+            name = self._databases.pop()
+            self.end_connections(name)
+            self.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public", name)
+            return name
+        self._made += 1
+        self.execute(f"CREATE DATABASE test_{self._made}")
+        return f"test_{self._made}"
+
+    def give_back(self, database: str) -> None:
+        self._databases.append(database)
 
     def drop(self, database: str) -> None:
         self.execute(f"DROP DATABASE {database} WITH (FORCE)")

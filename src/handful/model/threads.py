@@ -19,6 +19,12 @@ def one_blas_thread() -> AbstractContextManager[object]:
     return nullcontext() if controller is None else controller.limit(limits=1, user_api="blas")
 
 
+def one_blas_thread_for_good() -> None:
+    """The same until the process ends: where several threads parse at a time, one that leaves must not undo it."""
+    if (controller := _controller()) is not None:
+        controller.limit(limits=1, user_api="blas")
+
+
 @cache
 def _controller() -> Any:
     """Looks for numpy's libraries once; torch's own threads are none of its business."""

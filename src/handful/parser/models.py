@@ -42,8 +42,10 @@ def model_for(
     runtime: Runtime | None = None,
     tuned: bool = True,
     progress: Progress | None = None,
+    threads: int | None = None,
 ) -> Model:
-    """By the bot's own settings; what is given here goes before them. `path` is the bot's file, where it has one."""
+    """By the bot's own settings; what is given here goes before them. `path` is the bot's file, where it has one.
+    `threads` are those of one sentence's or batch's way through ONNX Runtime."""
     for what, found, known in (("learner", learner, READY), ("runtime", runtime, (*RUNTIMES, None))):
         if found not in known:
             raise ConfigError(f"found the {what} {found!r}, expected {' or '.join(filter(None, known))}")
@@ -69,7 +71,7 @@ def model_for(
     if not folder.exists():
         _export(lambda: _torch_learner(checkpoint, path, tuning), folder, weights, progress)
     try:
-        exported, about = load_exported(folder)
+        exported, about = load_exported(folder, threads=threads)
     except CheckpointError as error:
         raise CheckpointError(f"{error}; remove {folder}, and it is made anew") from error
     return Model(exported, about.identity, tuning)

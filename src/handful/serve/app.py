@@ -45,7 +45,7 @@ def create_app(service: Service) -> FastAPI:
     app.add_exception_handler(HandfulError, _told)
     app.add_exception_handler(RequestValidationError, _unfit)
     app.add_exception_handler(HTTPException, _http)
-    for part in (rasa, bots, examples, parsing, versions, transfer, operations):
+    for part in (parsing, rasa, bots, examples, versions, transfer, operations):  # the first is asked most
         app.include_router(part.routes)
     if service.settings.origins:
         app.add_middleware(

@@ -1,7 +1,8 @@
-"""Sentences of many clients, parsed together: one forward pass costs little more for sixteen than for one.
+"""Sentences of many clients, parsed together: a forward pass for sixteen costs much less than sixteen.
 
-While a bot's batch is under way, whoever asks is gathered for the next. Where nothing is under way, a sentence waits a
-few milliseconds for others, but only if the last batch had several: a client that is alone is not kept waiting.
+A few batches of a bot are under way at a time, one for each processor, and whoever asks meanwhile is gathered for the
+next. A sentence that finds a processor free waits a few milliseconds for others, but only if the last batch had
+several: a client that is alone is not kept waiting.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ class _Waiting:
 @dataclass(slots=True)
 class _Queue:
     waiting: deque[_Waiting] = field(default_factory=deque)
-    pump: asyncio.Task[None] | None = None
+    workers: set[asyncio.Task[None]] = field(default_factory=set)
+    crowded: bool = False  # the last batch was asked for by several
 
 
 ParseMany = Callable[[str, Sequence[str]], Parsed]
@@ -41,20 +43,27 @@ Observe = Callable[[int], None]
 
 class Batcher:
     def __init__(
-        self, parse: ParseMany, executor: Executor, *, window: float, most: int, observe: Observe | None = None
+        self,
+        parse: ParseMany,
+        executor: Executor,
+        *,
+        window: float,
+        most: int,
+        at_once: int = 1,
+        observe: Observe | None = None,
     ) -> None:
-        """`parse` is called in the executor, never twice at a time for one bot; `observe` is told each batch's size."""
+        """`parse` is called in the executor, for one bot at most `at_once` times at a time; `observe` is told each
+        batch's size."""
         self._parse, self._executor, self._window, self._most = parse, executor, window, most
-        self._observe = observe or (lambda _: None)
+        self._at_once, self._observe = at_once, observe or (lambda _: None)
         self._queues: dict[str, _Queue] = {}
-        self._crowded: set[str] = set()  # bots whose last batch was asked for by several
 
     async def parse(self, bot: str, texts: Sequence[str]) -> Parsed:
         answer: asyncio.Future[Parsed] = asyncio.get_running_loop().create_future()
         queue = self._queues.setdefault(bot, _Queue())
         queue.waiting.append(_Waiting(texts, answer))
-        if queue.pump is None:
-            queue.pump = asyncio.create_task(self._work(bot, queue))
+        if len(queue.workers) < self._at_once:
+            queue.workers.add(asyncio.create_task(self._work(bot, queue)))
         return await answer
 
     @property
@@ -63,26 +72,25 @@ class Batcher:
 
     async def finish(self) -> None:
         """All that was asked for is answered."""
-        while pumps := [queue.pump for queue in self._queues.values() if queue.pump is not None]:
-            await asyncio.gather(*pumps, return_exceptions=True)
+        while workers := [worker for queue in self._queues.values() for worker in queue.workers]:
+            await asyncio.gather(*workers, return_exceptions=True)
 
     async def _work(self, bot: str, queue: _Queue) -> None:
         try:
             while queue.waiting:
-                if bot in self._crowded and self._gathered(queue) < self._most:
+                if queue.crowded and self._gathered(queue) < self._most:
                     await asyncio.sleep(self._window)
                 batch = self._taken(queue)
-                if not batch:
-                    continue
-                (self._crowded.add if len(batch) > 1 or queue.waiting else self._crowded.discard)(bot)
-                await self._answer(bot, batch)
+                if batch:
+                    queue.crowded = len(batch) > 1 or bool(queue.waiting)
+                    await self._answer(bot, batch)
         finally:
-            # Nothing is kept of a bot that nobody asks.
-            del self._queues[bot]
-            if not queue.waiting and len(self._crowded) > 1000:
-                self._crowded.clear()
-            for left in queue.waiting:  # only where this task was cancelled
-                left.answer.cancel()
+            task = asyncio.current_task()
+            queue.workers = {worker for worker in queue.workers if worker is not task}
+            if not queue.workers:
+                for left in queue.waiting:  # only where this task was cancelled
+                    left.answer.cancel()
+                del self._queues[bot]  # nothing is kept of a bot that nobody asks
 
     def _gathered(self, queue: _Queue) -> int:
         return sum(len(waiting.texts) for waiting in queue.waiting)

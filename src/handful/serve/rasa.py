@@ -123,13 +123,12 @@ async def _parsed(request: Request, service: Service, bot: str | None, mode: str
     refuse_unknown(mode)
     text = _text(sent)
     refuse_text(text, service.settings, "text")
-    name = bot or service.settings.default_bot or await anyio.to_thread.run_sync(service.default_bot)
     request.state.text = text
     direct = direct_message(text)
-    if direct is not None:
-        await anyio.to_thread.run_sync(service.store.stamp, name)  # a bot that is not there is told here, too
+    if direct is not None:  # a bot that is not there is told here, too
+        await anyio.to_thread.run_sync(lambda: service.store.stamp(bot or service.default_bot()))
         return plain(emulated(direct, mode))
-    parsed = await service.parsed(name, [text])
+    parsed = await service.parsed(bot, [text])
     return plain(emulated(rasa_json(parsed.parses[0]), mode))
 
 

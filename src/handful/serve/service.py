@@ -27,7 +27,6 @@ from handful.serve.store.values import Change, Changed, Content
 
 T = TypeVar("T")
 Edit = Callable[[Content], tuple[Change, str]]
-_PARSING_THREADS = 2  # of different bots; one bot's batches come one after another
 
 
 class Service:
@@ -35,19 +34,21 @@ class Service:
         self.store, self.live, self.tokens, self.settings, self.log = store, live, tokens, settings, log
         self.metrics = Metrics()
         self.metrics.watch(lambda: live.loaded)
-        self._parsing = ThreadPoolExecutor(_PARSING_THREADS, "parse")
+        self._parsing = ThreadPoolExecutor(settings.workers, "parse")
         self._looking = ThreadPoolExecutor(1, "look")  # explain, suggest and check must not hold up parsing
         self.batcher = Batcher(
-            live.parse,
+            lambda name, texts: live.parse(name or self.default_bot(), texts),
             self._parsing,
             window=settings.window,
             most=settings.most_batch,
+            at_once=settings.workers,
             observe=self.metrics.batches.observe,
         )
         self.stopping = False
 
-    async def parsed(self, bot: str, texts: list[str]) -> Parsed:
-        found = await self.batcher.parse(bot, texts)
+    async def parsed(self, bot: str | None, texts: list[str]) -> Parsed:
+        """None: the default bot. Which one that is, is looked up once a batch."""
+        found = await self.batcher.parse(bot or "", texts)
         for parse in found.parses:
             result = "rejected" if parse.rejected else "empty" if parse.intent is None else "understood"
             self.metrics.parses.labels(result).inc()
@@ -98,7 +99,8 @@ class Service:
         self.store.close()
 
 
-def _service(request: Request) -> Service:
+async def _service(request: Request) -> Service:
+    """Not a plain function: each request would have a thread for it."""
     return request.app.state.service
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from handful.data.bot_settings import BotSettings
 from handful.errors import ConfigError
+from handful.model.threads import one_blas_thread_for_good
 from handful.parser.bot import Bot, load_bot
 from handful.parser.models import Model, Progress, model_for
 from handful.parser.ready import EXPORTED, read_exported, read_ready, ready_folder
@@ -22,6 +24,10 @@ from handful.serve.transfer import change_of
 
 FIXED_TOKEN = "command line"
 _UNFIT = "_.-"
+_THREADS = 1  # of a forward pass: batches go side by side instead
+_SWITCH = (
+    0.001  # seconds after which a thread that parses lets the event loop in; Python's five are felt in each answer
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +41,10 @@ class BotFile:
 
 def read_bot_file(path: Path, format_name: str | None, progress: Progress | None) -> BotFile:
     if (path / EXPORTED).is_file():
-        bot, model, ready = read_exported(path, None)
+        bot, model, ready = read_exported(path, _THREADS)
         return BotFile(bot_name(bot.name), bot, OwnModel(model, ready))
     bot = load_bot(path, format_name)
-    model = model_for(bot.settings, path, progress=progress)
+    model = model_for(bot.settings, path, progress=progress, threads=_THREADS)
     kept = read_ready(ready_folder(path), model.identity)
     ready = kept if kept is not None and kept.is_of(bot) else None
     return BotFile(bot_name(bot.name), bot, OwnModel(model, ready))
@@ -71,10 +77,15 @@ def start(
     tokens = Tokens(fixed, lambda: [Known(row.name, row.scope, row.sha256) for row in store.tokens()])
     if not tokens.all():
         settings = replace(settings, hosts=(*LOOPBACK, *settings.hosts))
-    model = load or (
-        lambda: file.own.model if file is not None and settings.read_only else model_for(BotSettings(), None)
-    )
-    live = LiveBots(store, model, own, most=settings.loaded_bots)
+    one_blas_thread_for_good()
+    sys.setswitchinterval(_SWITCH)
+
+    def default_model() -> Model:
+        if file is not None and settings.read_only:
+            return file.own.model
+        return model_for(BotSettings(), None, threads=_THREADS)
+
+    live = LiveBots(store, load or default_model, own, most=settings.loaded_bots)
     return Service(store, live, tokens, settings, log or Log(with_text=settings.log_text))
 
 

@@ -17,7 +17,7 @@ from handful.serve.store import engine as engines
 from handful.serve.store.engine import HEAD
 from handful.serve.store.errors import NewerStore, StoreDamaged, StoreError, StoreUnavailable
 from serve.postgres import Postgres
-from serve.store.made import BOT, FLY, create, shown
+from serve.store.made import FLY, create, shown
 
 _SECRET = "open-sesame"
 
@@ -150,8 +150,8 @@ def test_processes_open_an_empty_store_at_once(store_url: str):
         "print('here', flush=True); sys.stdin.readline(); Store.open(sys.argv[1]).close(); print('open')"
     )
     command = [sys.executable, "-c", program, store_url]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    processes = [subprocess.Popen(command, text=True, **pipes) for _ in range(3)]
+    pipe = subprocess.PIPE
+    processes = [subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe) for _ in range(3)]
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline() == "here\n"

@@ -1,19 +1,27 @@
 // The server's HTTP interface. Every failure is an ApiError whose message is for a person; a 401 asks for a token and tries
 // again, so callers never see it.
 
-const TOKEN = "handful.token";
+import { tab } from "./storage.js";
+
+const TOKEN = "token";
 
 export class ApiError extends Error {
-  constructor(message, { code = 0, details = {}, retryAfter = null } = {}) {
+  constructor(message, { code = 0, reason = null, details = {}, retryAfter = null } = {}) {
     super(message);
     this.code = code;
+    this.reason = reason;
     this.details = details;
     this.retryAfter = retryAfter;
   }
 
   /** Would the same request have a chance later, or after a look at what is there now? */
   get again() {
-    return [0, 409, 429, 500, 502, 503, 504].includes(this.code);
+    return this.isConflict || [0, 429, 500, 502, 503, 504, 507].includes(this.code);
+  }
+
+  /** Somebody else has changed the bot since it was read. */
+  get isConflict() {
+    return this.code === 409 && this.reason === "VersionConflict";
   }
 }
 
@@ -26,11 +34,11 @@ export function tokensFrom(ask) {
 }
 
 export function forgetToken() {
-  sessionStorage.removeItem(TOKEN);
+  tab.forget(TOKEN);
 }
 
 export function hasToken() {
-  return sessionStorage.getItem(TOKEN) !== null;
+  return tab.get(TOKEN) !== null;
 }
 
 export function botPath(bot, ...parts) {
@@ -55,13 +63,13 @@ export async function send(method, path, { query = {}, body, signal } = {}) {
     if (value !== null && value !== undefined && value !== "") url.searchParams.set(name, String(value));
   }
   for (;;) {
-    const token = sessionStorage.getItem(TOKEN);
+    const token = tab.get(TOKEN);
     const response = await fetched(url, method, body, token, signal);
     if (response.ok) return response;
     const error = await failure(response);
     if (error.code !== 401) throw error;
     // Another request may have been given a good token while this one was away.
-    if (sessionStorage.getItem(TOKEN) === token && !(await tokenGiven(error.message, token))) throw error;
+    if (tab.get(TOKEN) === token && !(await tokenGiven(error.message, token))) throw error;
   }
 }
 
@@ -90,6 +98,7 @@ async function failure(response) {
   const wait = Number.parseFloat(response.headers.get("Retry-After") ?? "");
   return new ApiError(told.message || `The server answered ${response.status} ${response.statusText}`.trim(), {
     code: response.status,
+    reason: told.reason ?? null,
     details: told.details ?? {},
     retryAfter: Number.isFinite(wait) ? wait : null,
   });
@@ -100,6 +109,6 @@ async function tokenGiven(message, refused) {
     asking = null;
   });
   const token = await asking;
-  if (token) sessionStorage.setItem(TOKEN, token);
+  if (token) tab.set(TOKEN, token);
   return Boolean(token);
 }

@@ -50,7 +50,8 @@ for (const side of ["examples", "try"]) {
 
 news.addEventListener("steps", () => {
   const step = lastStep();
-  byId("undo").disabled = !step || !mayWrite();
+  // Not disabled in the browser's sense, which would take the focus away from it after the last step.
+  byId("undo").setAttribute("aria-disabled", String(!step || !mayWrite()));
   byId("undo").title = step ? `Undo: ${step.said}` : "Nothing to undo yet";
 });
 

@@ -17,6 +17,7 @@ let known = new Map(); // intent -> its examples, of those that were looked at
 let knowsAll = false;
 let undone = []; // what Redo would bring back
 let done = []; // {before, after, said}
+let epoch = 0; // steps that were taken before all steps were forgotten do not come back
 let line = Promise.resolve();
 
 const tell = (what, detail = null) => news.dispatchEvent(new CustomEvent(what, { detail }));
@@ -47,37 +48,49 @@ export async function openBot(name) {
   Object.assign(bot, found);
   openColours(name, found.slots.map((slot) => slot.label));
   forgetExamples();
-  done = [];
-  undone = [];
   tell("opened");
-  tell("steps");
+  forgetSteps();
 }
 
 export function closeBot() {
   Object.assign(bot, { name: null, version: 0, intents: [], slots: [], examples: 0 });
   forgetExamples();
-  done = [];
-  undone = [];
   tell("opened");
-  tell("steps");
+  forgetSteps();
 }
 
-/** Looks again; someone else may have changed the bot. */
-export async function refresh() {
+/** Looks again, after the changes that are under way; someone else may have changed the bot. */
+export function refresh() {
+  line = line.catch(() => {}).then(look);
+  return line;
+}
+
+async function look() {
   const before = bot.version;
   const found = await call("GET", botPath(bot.name));
   if (found.name !== bot.name) return;
   Object.assign(bot, found);
-  if (found.version !== before) forgetExamples();
+  if (found.version !== before) foreign();
   tell("changed");
+}
+
+/** Somebody else has changed the bot: what is known may be wrong, and Undo would take their work away with one's own. */
+function foreign() {
+  forgetExamples();
+  forgetSteps();
+}
+
+function forgetSteps() {
+  done = [];
+  undone = [];
+  epoch += 1;
+  tell("steps");
 }
 
 /** An answer came from a newer version than this page has seen. */
 export async function sawVersion(version) {
-  if (version > bot.version) {
-    await line.catch(() => {});
-    if (version > bot.version) await refresh();
-  }
+  await line.catch(() => {});
+  if (version > bot.version) await refresh();
 }
 
 function forgetExamples() {
@@ -138,8 +151,8 @@ async function read(name, query) {
 /** Makes a change and gives what the server answered, or null if it was refused and told; what was typed then stays.
  *
  * `ask(expect)` sends it; `said` is told afterwards; `kept(answer)` brings what is known up to date; without it, all
- * is read again. */
-export async function change(said, ask, { kept = null, step = true, actions = [["Undo", undo]] } = {}) {
+ * is read again; `refused(error)` tells what trying again would not help, in place of a toast. */
+export async function change(said, ask, { kept = null, refused = tellError, step = true, actions = [["Undo", undo]] } = {}) {
   const name = bot.name;
   for (;;) {
     try {
@@ -148,10 +161,14 @@ export async function change(said, ask, { kept = null, step = true, actions = [[
       return await turn;
     } catch (error) {
       if (!(error instanceof ApiError) || !error.again || bot.name !== name) {
-        tellError(error);
+        refused(error);
         return null;
       }
-      if (error.code === 409) await refresh().catch(() => {});
+      if (error.isConflict) await refresh().catch(() => {});
+      if (error.isConflict && !step) {
+        tellError(new ApiError("Somebody else has changed the bot since; Versions shows what, and brings any of them back."));
+        return null;
+      }
       if (!(await asksToRetry(error)) || bot.name !== name) return null;
     }
   }
@@ -181,7 +198,7 @@ async function catchUp(name, version) {
     const found = await call("GET", botPath(name));
     if (bot.name !== name) return;
     Object.assign(bot, found);
-    if (found.version !== version) forgetExamples();
+    if (found.version !== version) foreign();
   } catch (error) {
     tellError(error, { retry: refresh, key: "behind" });
   }
@@ -194,16 +211,18 @@ export const lastUndone = () => undone.at(-1) ?? null;
 export async function undo() {
   const step = done.pop();
   if (!step) return announce("There is nothing to undo.");
+  const own = epoch;
   const answer = await restore(step.before, `Undone: ${step.said}`, [["Redo", redo]]);
-  (answer ? undone : done).push(step);
+  if (own === epoch) (answer ? undone : done).push(step);
   tell("steps");
 }
 
 export async function redo() {
   const step = undone.pop();
   if (!step) return announce("There is nothing to do again.");
+  const own = epoch;
   const answer = await restore(step.after, `Done again: ${step.said}`, [["Undo", undo]]);
-  (answer ? done : undone).push(step);
+  if (own === epoch) (answer ? done : undone).push(step);
   tell("steps");
 }
 

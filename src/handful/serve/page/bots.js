@@ -1,9 +1,10 @@
 // Choosing a bot, making one, and deleting one.
 
-import { ApiError, botPath, call } from "./api.js";
+import { ApiError, botPath, call, forgetToken, hasToken } from "./api.js";
 import { bot, closeBot, loadBots, mayAdminister, mayWrite, news, openBot, server, whyNot } from "./bot.js";
 import { closeDialogs, openDialog } from "./dialogs.js";
 import { button, byId, counted, element } from "./dom.js";
+import { always } from "./storage.js";
 import { announce, tellError, toast } from "./telling.js";
 
 const NEEDS_ADMIN = "Making and deleting bots takes a token of the scope admin.";
@@ -15,6 +16,10 @@ export function setUpBots() {
   byId("delete-name").addEventListener("input", () => {
     byId("delete-now").disabled = byId("delete-name").value !== bot.name;
   });
+  byId("other-token").addEventListener("click", () => {
+    forgetToken();
+    location.reload();
+  });
   window.addEventListener("hashchange", () => {
     const name = fromHash();
     if (name && name !== bot.name) open(name);
@@ -25,15 +30,8 @@ export function setUpBots() {
 
 function fromHash() {
   try {
-    return decodeURIComponent(location.hash.replace(/^#\/?/u, "")) || null;
-  } catch {
-    return null;
-  }
-}
-
-function remembered() {
-  try {
-    return localStorage.getItem("handful.bot");
+    const [, name] = /^#\/(.+)$/u.exec(location.hash) ?? [];
+    return name ? decodeURIComponent(name) : null;
   } catch {
     return null;
   }
@@ -43,7 +41,7 @@ function remembered() {
 export async function openFirst() {
   await loadBots();
   const names = server.bots.map((each) => each.name);
-  const wanted = [fromHash(), remembered(), server.default, names[0]].find((name) => name && names.includes(name));
+  const wanted = [fromHash(), always.get("bot"), server.default, names[0]].find((name) => name && names.includes(name));
   const asked = fromHash();
   if (asked && !names.includes(asked)) toast(`There is no bot ${asked}.`, { kind: "problem" });
   if (wanted) await openBot(wanted);
@@ -66,11 +64,7 @@ function shown() {
   byId("bot-name").textContent = bot.name ?? "no bot";
   document.title = bot.name ? `${bot.name} · handful` : "handful";
   if (bot.name && fromHash() !== bot.name) history.replaceState(null, "", `#/${encodeURIComponent(bot.name)}`);
-  try {
-    if (bot.name) localStorage.setItem("handful.bot", bot.name);
-  } catch {
-    // Storage may be closed; the address still names the bot.
-  }
+  if (bot.name) always.set("bot", bot.name);
   const empty = !bot.name;
   byId("welcome").hidden = !empty;
   document.body.classList.toggle("without-bot", empty);
@@ -109,6 +103,7 @@ export async function openBots() {
     control.disabled = !mayAdminister();
     control.title = mayAdminister() ? "" : (server.readOnly && whyNot()) || NEEDS_ADMIN;
   }
+  byId("other-token").hidden = !hasToken();
   byId("delete-section").hidden = !bot.name;
   byId("delete-why").textContent = mayAdminister()
     ? "All of its versions go, too, and nothing brings them back. Write its name to delete it."

@@ -11,13 +11,14 @@ function asSent({ intent, text, slots }) {
   return intent === undefined ? { text, slots: toSend(slots) } : { intent, text, slots: toSend(slots) };
 }
 
-export function addExamples(examples, said = null) {
+export function addExamples(examples, { said = null, refused } = {}) {
   const intents = new Set(examples.map((example) => example.intent));
   const what = examples.length === 1 ? quoted(examples[0].text) : counted(examples.length, "example");
   const where = intents.size === 1 ? ` to ${[...intents][0]}` : "";
   const body = { examples: examples.map(asSent) };
   return change(said ?? `Added ${what}${where}`, (query) => call("POST", at("examples"), { query, body }), {
     kept: (answer) => keepAdded(answer.examples),
+    refused,
   });
 }
 
@@ -41,13 +42,14 @@ export function deleteExample(example) {
   return change(`Deleted ${quoted(example.text)}`, ask, { kept: () => keepRemoved(example) });
 }
 
-export function addIntent(name, { description = null, examples = [] } = {}) {
+export function addIntent(name, { description = null, examples = [], refused } = {}) {
   const body = { name };
   if (description) body.description = description;
   if (examples.length) body.examples = examples.map(({ text, slots }) => asSent({ text, slots }));
   const more = examples.length ? ` with ${counted(examples.length, "example")}` : "";
   return change(`Added the intent ${name}${more}`, (query) => call("POST", at("intents"), { query, body }), {
     kept: (answer) => keepAdded(answer.examples),
+    refused,
   });
 }
 
@@ -77,9 +79,8 @@ export function setThreshold(threshold) {
   return change(`Threshold: ${threshold}`, ask, { kept: () => {} });
 }
 
-export async function importFile(file, { mode, format }) {
+export function importFile(file, { mode, format, refused }) {
   const said = mode === "replace" ? `Replaced everything by ${file.name}` : `Added what ${file.name} holds`;
-  return change(said, (query) =>
-    call("POST", at("import"), { query: { ...query, mode, format, file: file.name }, body: file }),
-  );
+  const ask = (query) => call("POST", at("import"), { query: { ...query, mode, format, file: file.name }, body: file });
+  return change(said, ask, { refused });
 }

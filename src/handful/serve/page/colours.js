@@ -2,6 +2,8 @@
 // is far from those of the slots before, and stays what it was: places are kept by bot. Twelve hues and three underlines
 // tell 36 slots apart, and the label always stands beside.
 
+import { always } from "./storage.js";
+
 const HUES = [250, 145, 55, 320, 195, 25, 285, 110, 225, 350, 80, 170]; // each far from those before it
 const LINES = ["solid", "dashed", "dotted"];
 const PLACES = HUES.length * LINES.length;
@@ -11,14 +13,14 @@ let where = "";
 
 /** A bot's colours are as they were when it was last looked at; labels are new in the order in which they come. */
 export function openColours(bot, labels) {
-  where = `handful.colours.${bot}`;
+  where = `colours.${bot}`;
   places = new Map();
   try {
-    for (const [label, place] of JSON.parse(localStorage.getItem(where) ?? "[]")) {
+    for (const [label, place] of JSON.parse(always.get(where) ?? "[]")) {
       if (labels.includes(label)) places.set(label, place); // what is gone gives its colour back
     }
   } catch {
-    // Stored by something else, or storage is closed: colours are chosen anew.
+    // Stored by something else: colours are chosen anew.
   }
   labels.forEach(placeOf);
 }
@@ -35,11 +37,7 @@ function placeOf(label) {
     let place = 0;
     while (taken.has(place)) place += 1;
     places.set(label, place);
-    try {
-      localStorage.setItem(where, JSON.stringify([...places]));
-    } catch {
-      // Private windows may refuse; the colours then last as long as the page.
-    }
+    always.set(where, JSON.stringify([...places]));
   }
   return places.get(label);
 }

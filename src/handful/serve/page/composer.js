@@ -12,7 +12,7 @@ import { splitWords } from "./words.js";
 
 export class Composer {
   /** `onsubmit({text, slots})` resolves to whether it was taken; if not, all stays as it is. */
-  constructor({ name, placeholder, done, onsubmit, oncancel = null, attributes = {} }) {
+  constructor({ name, placeholder, done, whisper = "Select words to make them a slot. Enter adds the sentence.", onsubmit, oncancel = null, attributes = {} }) {
     this.onsubmit = onsubmit;
     this.slots = [];
     this.before = "";
@@ -33,7 +33,7 @@ export class Composer {
       "div",
       { class: "preview", hidden: true },
       this.annotator.element,
-      element("p", { class: "whisper" }, "Select words to make them a slot. Enter adds the sentence."),
+      element("p", { class: "whisper" }, whisper),
     );
     this.button = element("button", { type: "submit", class: "primary" }, done);
     this.element = element(

@@ -20,6 +20,7 @@ export class Correction {
     this.parseAgain = parseAgain;
     this.parse = null;
     this.busy = false;
+    this.added = null; // the intent that this sentence was just added to
     this.right = button("", () => this.add(this.best), { kind: "right", id: "was-right" });
     this.chips = element("span", { class: "chips" });
     this.choices = new Choices({
@@ -59,7 +60,8 @@ export class Correction {
     this.right.hidden = !this.best;
     const isThere = this.added === this.best && !corrected;
     if (isThere) this.right.textContent = `Added to ${this.best}`;
-    else this.right.textContent = corrected ? `Add to ${this.best} with these slots` : `That is right: add to ${this.best}`;
+    else if (corrected) this.right.textContent = `Add to ${this.best} with these slots`;
+    else this.right.textContent = parse.rejected ? `It is ${this.best}: add it` : `That is right: add to ${this.best}`;
     this.right.disabled = !allowed || this.busy || isThere;
     this.wrong.querySelector(".lead").textContent = this.best ? "That was wrong: it is" : "It is";
     const others = this.offered().filter((intent) => intent.name !== this.best).slice(0, MOST_CHIPS);
@@ -94,7 +96,7 @@ export class Correction {
     this.busy = true;
     const before = this.parse;
     const slots = this.slots();
-    const answer = await addExamples([{ intent, text: before.text, slots }], `Added to ${intent}: ${before.text}`);
+    const answer = await addExamples([{ intent, text: before.text, slots }], { said: `Added to ${intent}: ${before.text}` });
     this.busy = false;
     if (!answer) return;
     this.added = intent;

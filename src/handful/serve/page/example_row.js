@@ -104,6 +104,7 @@ export class ExampleRow {
       name: `Edit ${quoted(this.example.text, 60)}`,
       placeholder: "the sentence",
       done: "Save",
+      whisper: "Slots stay on their words; select others to add one. Enter saves, Esc gives up.",
       oncancel: back,
       attributes: { "data-edits": this.example.id },
       onsubmit: async ({ text, slots }) => {

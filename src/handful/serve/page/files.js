@@ -73,9 +73,10 @@ async function load(event) {
   byId("import-now").disabled = true;
   const told = byId("import-told");
   told.replaceChildren(element("p", { class: "whisper" }, "Reading …"));
-  const answer = await importFile(file, { mode, format });
+  const refused = (error) => told.append(element("p", { class: "error problems" }, error.message));
+  const answer = await importFile(file, { mode, format, refused });
   byId("import-now").disabled = false;
-  if (!answer) return told.replaceChildren(element("p", { class: "error" }, "Nothing was changed."));
+  if (!answer) return told.firstElementChild.replaceWith(element("p", { class: "error" }, "Nothing was changed."));
   const warnings = answer.warnings ?? [];
   told.replaceChildren(
     element("p", {}, `${counted(answer.examples.length, "example")} read from ${file.name}.`),

@@ -11,6 +11,7 @@ const OPENED_BY_FILTER = 8; // intents that a filter unfolds at once
 
 let sections = new Map();
 let renamed = null; // {old, now}: the section that is to stay open under its new name
+let gone = new Set(); // intents that were open when they went: Undo brings them back as they were
 let filter = "";
 
 export function setUpIntents() {
@@ -32,6 +33,7 @@ export function setUpIntents() {
 
 function start() {
   sections = new Map();
+  gone = new Set();
   filter = "";
   byId("filter").value = "";
   byId("intents").replaceChildren();
@@ -51,6 +53,7 @@ function render() {
   if (renamed && !intentNamed(renamed.old) && intentNamed(renamed.now)) takeOver();
   for (const [name, section] of sections) {
     if (!names.includes(name)) {
+      if (section.isOpen) gone.add(name);
       section.element.remove();
       sections.delete(name);
     }
@@ -61,6 +64,7 @@ function render() {
     else {
       section = new IntentSection(intent, { onpaste: openPaste, onrenamed, ondeleted });
       sections.set(intent.name, section);
+      if (gone.delete(intent.name)) section.open();
     }
     if (list.children[place] !== section.element) list.insertBefore(section.element, list.children[place] ?? null);
   });

@@ -9,9 +9,10 @@ import { openHealth } from "./health.js";
 import { composeInCurrent } from "./intents.js";
 import { openPaste } from "./paste.js";
 import { openSettings } from "./settings.js";
+import { always } from "./storage.js";
 import { openVersions } from "./versions.js";
 
-const OFF = "handful.letters";
+const OFF = "letters";
 
 const LETTERS = [
   ["t", "try a sentence", () => go("try", "sentence")],
@@ -44,26 +45,14 @@ const OTHERS = [
 export function setUpKeys() {
   document.addEventListener("keydown", pressed);
   const box = byId("letters-on");
-  box.checked = lettersOn();
+  box.checked = always.get(OFF) !== "off";
   box.addEventListener("change", () => {
-    try {
-      localStorage.setItem(OFF, box.checked ? "on" : "off");
-    } catch {
-      // Then it lasts as long as the page.
-    }
+    always.set(OFF, box.checked ? "on" : "off");
   });
   const rows = [...LETTERS.map(([key, what]) => [key.toUpperCase(), what]), ...OTHERS];
   byId("shortcuts").replaceChildren(
     ...rows.flatMap(([key, what]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, what)]),
   );
-}
-
-function lettersOn() {
-  try {
-    return localStorage.getItem(OFF) !== "off";
-  } catch {
-    return true;
-  }
 }
 
 function go(tab, id) {

@@ -10,12 +10,12 @@ import { withCount } from "./example_row.js";
 import { currentIntent, showIntent } from "./intents.js";
 import { readMarked } from "./marked.js";
 import { shownSentence } from "./sentence.js";
-import { announce } from "./telling.js";
+import { announce, tellError } from "./telling.js";
 
 const MOST_SHOWN = 200;
 
 let choices = null;
-let refused = new Map(); // line -> what the server said of it
+let refused = new Map(); // line -> what the server said of it, until it is edited
 
 export function setUpPaste() {
   choices = new Choices({
@@ -31,7 +31,10 @@ export function setUpPaste() {
       preview();
     },
   });
-  choices.input.addEventListener("input", () => preview());
+  choices.input.addEventListener("input", () => {
+    refused = new Map();
+    preview();
+  });
   byId("paste-intent-place").append(choices.element);
   byId("paste-text").addEventListener("input", () => preview());
   byId("paste-text").addEventListener("keydown", (event) => {
@@ -99,23 +102,34 @@ async function add(event) {
     announce("Choose an intent first.");
     return choices.input.focus();
   }
-  const sent = byId("paste-text").value;
+  const box = byId("paste-text");
+  const sent = box.value;
   const lines = read();
   const good = lines.filter((entry) => entry.example);
-  if (!good.length) return byId("paste-text").focus();
+  if (!good.length) return box.focus();
   byId("paste-add").disabled = true;
   const examples = good.map((entry) => entry.example);
   const answer = intentNamed(intent)
-    ? await addExamples(examples)
-    : await addIntent(intent, { examples });
-  if (!answer) return preview();
-  refused = new Map();
+    ? await addExamples(examples, { refused: (error) => tellLine(error, good) })
+    : await addIntent(intent, { examples, refused: (error) => tellLine(error, good) });
+  if (!answer) {
+    preview();
+    return box.focus();
+  }
   const bad = lines.filter((entry) => entry.error);
-  const box = byId("paste-text");
   // Lines that were typed while the server worked are not in what it was sent: they stay, too.
   box.value = box.value === sent ? bad.map((entry) => entry.line).join("\n") : box.value.replace(sent, "");
   preview();
   if (bad.length) return box.focus();
   byId("paste").close();
   await showIntent(intent);
+}
+
+/** The server names the example that it refuses by its place; the others are sent without it the next time. */
+function tellLine(error, sent) {
+  const place = /\bexamples\.(\d+)/u.exec(error.message)?.[1];
+  const entry = place === undefined ? null : sent[Number(place)];
+  if (!entry) return tellError(error);
+  refused.set(entry.line, error.message);
+  announce(`Line ${entry.number}: ${error.message}`);
 }

@@ -5,6 +5,11 @@ import { button, byId, element } from "./dom.js";
 
 const SHORT = 8_000; // milliseconds; a toast with something to press stays while it is looked at
 let clearing = null;
+let lastHeld = null; // what had the focus before a toast did
+
+document.addEventListener("focusin", (event) => {
+  if (!event.target.closest(".toast")) lastHeld = event.target;
+});
 
 /** Says it to screen readers alone. */
 export function announce(words) {
@@ -23,8 +28,10 @@ export function toast(words, { kind = "info", key = words, actions = [], stays =
   let timer = null;
   const close = () => {
     clearTimeout(timer);
+    const held = made.contains(document.activeElement);
     made.remove();
     keepOnTop(region);
+    if (held) giveBack();
   };
   const dismiss = () => {
     close();
@@ -61,6 +68,13 @@ export function keepOnTop(region = byId("toasts")) {
   const dialogs = document.querySelectorAll("dialog[open]");
   const home = dialogs.length ? dialogs[dialogs.length - 1] : document.body;
   if (region.parentElement !== home) home.append(region);
+}
+
+function giveBack() {
+  for (const place of [lastHeld, byId("undo")]) {
+    place?.focus({ preventScroll: true });
+    if (place && document.activeElement === place) return; // not so, where a drawer was closed meanwhile
+  }
 }
 
 export function tellError(error, { retry = null, key } = {}) {

@@ -7,6 +7,7 @@ import { bot, news, sawVersion, whyNot } from "./bot.js";
 import { Correction, FALLBACK } from "./correction.js";
 import { byId, element, percent } from "./dom.js";
 import { fromParse, sameSlots } from "./slots.js";
+import { tab } from "./storage.js";
 import { announce, tellError } from "./telling.js";
 import { showWhy } from "./why.js";
 import { splitWords } from "./words.js";
@@ -43,11 +44,7 @@ export function setUpTrying() {
   byId("why").addEventListener("toggle", () => byId("why").open && parse && explain());
   news.addEventListener("opened", () => {
     input.disabled = !bot.name;
-    try {
-      input.value = sessionStorage.getItem(`handful.sentence.${bot.name}`) ?? "";
-    } catch {
-      input.value = "";
-    }
+    input.value = tab.get(`sentence.${bot.name}`) ?? "";
     correction.forget();
     parse = null;
     typed();
@@ -68,7 +65,7 @@ function typed() {
   const input = byId("sentence");
   input.style.setProperty("height", "auto");
   if (input.scrollHeight) input.style.setProperty("height", `${input.scrollHeight + 2}px`);
-  if (bot.name) sessionStorage.setItem(`handful.sentence.${bot.name}`, input.value);
+  if (bot.name) tab.set(`sentence.${bot.name}`, input.value);
   stop();
   if (!splitWords(input.value).length || !bot.name) return clear();
   timers = [setTimeout(() => ask(), PAUSE)];
@@ -146,7 +143,7 @@ function show(found) {
   }
   byId("no-examples").hidden = found.intent.name !== null;
   byId("rejected").hidden = !found.rejected;
-  byId("rejected").textContent = `Nothing fits well enough: ${FALLBACK}. The best guess would have been`;
+  byId("rejected").textContent = `Nothing fits well enough, so it is ${FALLBACK}. The best guesses:`;
   bars(found);
   correction.show(found, annotator.corrected);
   if (!found.intent.name) showWhy(null);

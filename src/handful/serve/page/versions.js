@@ -1,7 +1,7 @@
 // Versions: who changed what and when; what each changed; and any of them again.
 
 import { botPath, call } from "./api.js";
-import { bot, mayWrite, restoreVersion, whyNot } from "./bot.js";
+import { bot, mayWrite, news, restoreVersion, whyNot } from "./bot.js";
 import { openDialog } from "./dialogs.js";
 import { button, byId, counted, element } from "./dom.js";
 import { shownSentence } from "./sentence.js";
@@ -15,22 +15,33 @@ const STEPS = [
 ];
 const MOST_SHOWN = 100;
 
+let reading = 0; // an answer to a list that was begun anew since is dropped
+
 export function setUpVersions() {
   byId("older-versions").addEventListener("click", () => more());
+  news.addEventListener("changed", () => byId("versions").open && anew());
 }
 
 export async function openVersions() {
   openDialog("versions");
+  await anew();
+  byId("version-list").querySelector("button")?.focus();
+}
+
+/** The newest, also after a change while the list is looked at. */
+async function anew() {
+  reading += 1;
   byId("version-list").replaceChildren();
   await more();
-  byId("version-list").querySelector("button")?.focus();
 }
 
 async function more() {
   const list = byId("version-list");
   const before = list.lastElementChild?.dataset.version;
+  const own = reading;
   try {
     const found = await call("GET", botPath(bot.name, "versions"), { query: { before, limit: PAGE } });
+    if (own !== reading) return;
     list.append(...found.versions.map((row) => versionRow(row, found.version)));
     const oldest = found.versions.at(-1)?.version ?? 1;
     byId("older-versions").hidden = found.versions.length < PAGE || oldest <= 1;
@@ -88,7 +99,7 @@ function when(made) {
 }
 
 async function restore(version) {
-  if (await restoreVersion(version)) await openVersions();
+  if (await restoreVersion(version)) byId("versions-title").focus();
 }
 
 async function toggle(pressed, place, older, newer) {

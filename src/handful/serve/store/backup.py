@@ -36,8 +36,9 @@ def backup(store: Store, file: Path) -> Counts:
     database, counts, total = store.database, Counter[str](), hashlib.sha256()
     try:
         with gzip.open(temporary, "wb") as out, database.lock, told(store.url), database.engine.connect() as plain:
-            # A transaction of SQLite sees one moment as it is.
-            connection = plain if database.is_sqlite else plain.execution_options(isolation_level="REPEATABLE READ")
+            # A transaction of SQLite sees one moment as it is; it must not hold up those who write.
+            options = {"reading": True} if database.is_sqlite else {"isolation_level": "REPEATABLE READ"}
+            connection = plain.execution_options(**options)
 
             def write(row: dict[str, Any]) -> None:
                 line = json.dumps(row, ensure_ascii=False).encode() + b"\n"
@@ -112,6 +113,8 @@ def _looked_through(file: Path) -> Counts:
             raise StoreDamaged(f"{file}: goes on behind its end")
         try:
             row = json.loads(line)
+            if not isinstance(row, dict):
+                raise TypeError(row)
             if first:
                 first = False
                 if row["handful"] != "store":
@@ -128,7 +131,7 @@ def _looked_through(file: Path) -> Counts:
         except (ValueError, KeyError, TypeError) as error:
             raise StoreDamaged(f"{file}: is no backup of a store, or is damaged") from error
         total.update(line)
-    if end is None or end["sha256"] != total.hexdigest() or end["counts"] != dict(counts):
+    if end is None or (end.get("sha256"), end.get("counts")) != (total.hexdigest(), dict(counts)):
         raise StoreDamaged(f"{file}: is damaged, or only a part of a backup; nothing was restored")
     return dict(counts)
 

@@ -46,7 +46,7 @@ def connected(url: str, *, create: bool = True) -> Database:
 def _shown(url: URL) -> str:
     """Without a password, wherever it stands; a file as its path."""
     if url.get_backend_name() == "sqlite":
-        return f"sqlite:///{url.database or ''}"
+        return f"sqlite:///{url.database}" if url.database else "sqlite://"
     plain = url.difference_update_query(["password", "sslpassword"]).set(drivername="postgresql")
     return plain.render_as_string(hide_password=True)
 
@@ -95,9 +95,10 @@ def _sqlite(url: URL, shown: str, create: bool) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        if connection.get_execution_options().get("isolation_level") != "AUTOCOMMIT":
+        options = connection.get_execution_options()
+        if options.get("isolation_level") != "AUTOCOMMIT":
             # At once: a transaction that turns to writing half-way may find that another one was quicker.
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            connection.exec_driver_sql("BEGIN" if options.get("reading") else "BEGIN IMMEDIATE")
 
     return engine
 
