@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,6 +103,7 @@ def _service(
 
 
 def _listen(service: Service, host: str, port: int) -> None:
+    import signal
     import socket
 
     import uvicorn
@@ -125,7 +127,8 @@ def _listen(service: Service, host: str, port: int) -> None:
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024
         )
     except OSError as error:
-        raise ConfigError(f"{host}:{port}: cannot be listened on: {error.strerror}; --port names another") from error
+        why = os.strerror(error.errno or 0)
+        raise ConfigError(f"{host}:{port}: cannot be listened on: {why}; --port names another") from error
     shown = f"[{host}]" if ":" in host else host
     where = f"http://{shown}:{listening.getsockname()[1]}"
     bots = [row.name for row in service.store.bots()]
@@ -136,6 +139,9 @@ def _listen(service: Service, host: str, port: int) -> None:
     )
     if not service.tokens.all():
         err.print("no token is set: this machine alone is listened to, and may do everything", style="dim")
+    # The server finishes what it has accepted, and then sends itself the signal once more: nothing is left to do then.
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, lambda *_: None)
     uvicorn.Server(config).run(sockets=[listening])
 
 

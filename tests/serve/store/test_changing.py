@@ -13,7 +13,6 @@ from handful.serve.store import Store
 from handful.serve.store.errors import (
     BadName,
     BotExists,
-    IntentExists,
     NoSuchBot,
     NoSuchExample,
     NoSuchIntent,
@@ -180,54 +179,6 @@ def test_many_examples_at_once(store: Store):
     assert [text for _, text in shown(store)] == [f"again {id}" for id in numbers[700:1400]] + [
         f"number {n}" for n in range(1400, 1500)
     ]
-
-
-def test_intents_are_declared_by_name_or_by_their_first_example(store: Store):
-    create(store, FLY)
-    change(store, Change(add_intents=("greet", "leave")))
-    change(store, added("what now", intent="ask"))
-    content = store.read(BOT)
-    assert content.intents == ("fly", "greet", "leave", "ask")
-    assert marked(content) == [FLY, "what now"]
-    with pytest.raises(IntentExists, match="'greet' already"):
-        change(store, Change(add_intents=("more", "greet")))
-    assert store.read(BOT).intents == content.intents
-
-
-def test_an_intent_goes_with_its_examples_alone(store: Store):
-    create(store, "one", "two")
-    change(store, added("hello", intent="greet"))
-    change(store, Change(remove_intents=("fly",)))
-    assert store.read(BOT).intents == ("greet",)
-    assert shown(store) == [("greet", "hello")]
-    with pytest.raises(NoSuchIntent, match="no intent 'fly'"):
-        change(store, Change(remove_intents=("fly",)))
-    assert store.stamp(BOT).version == 3
-
-
-def test_an_intent_stays_when_its_last_example_goes(store: Store):
-    create(store, FLY)
-    change(store, Change(remove=tuple(ids(store).values())))
-    assert store.read(BOT).intents == ("fly",)
-
-
-def test_an_intent_is_renamed_in_one_change(store: Store):
-    """Its examples go to the new name before the old one is taken away."""
-    create(store, "one", "two")
-    change(store, added("hello", intent="greet"))
-    moved = {ids(store)[text]: new(text, "travel") for text in ("one", "two")}
-    change(store, Change(replace=moved, add_intents=("travel",), remove_intents=("fly",)))
-    assert store.read(BOT).intents == ("greet", "travel")
-    assert shown(store) == [("travel", "one"), ("travel", "two"), ("greet", "hello")]
-    assert store.stamp(BOT).version == 3
-
-
-def test_an_intent_that_goes_and_comes_in_one_change_begins_anew(store: Store):
-    create(store, "one")
-    change(store, Change(add_intents=("greet",)))
-    change(store, Change(remove_intents=("fly",), add=(new("two"),)))
-    assert store.read(BOT).intents == ("greet", "fly")
-    assert shown(store) == [("fly", "two")]
 
 
 def test_all_goes_first_where_that_is_asked_for(store: Store):

@@ -38,7 +38,8 @@ function show({ suggestions, known, repeated, wordless }) {
     repeated && `${repeated} said twice`,
     wordless && `${wordless} without words`,
   ].filter(Boolean);
-  const sum = `${counted(suggestions.length, "sentence")}, the most telling first${left.length ? `; left out: ${left.join(", ")}` : ""}.`;
+  const leftOut = left.length ? `; left out: ${left.join(", ")}` : "";
+  const sum = `${counted(suggestions.length, "sentence")}, the most telling first${leftOut}.`;
   byId("suggest-sum").textContent = sum;
   byId("suggestions").replaceChildren(...suggestions.map((each) => new Suggestion(each).element));
   announce(sum);
@@ -70,15 +71,27 @@ class Suggestion {
     this.choices.element.hidden = true;
     const act = (key, name, onclick, writes = true) => {
       const label = `${name} ${quoted(text, 60)}`;
-      const made = button("", onclick, { label, hint: writes ? whyNot() : null, disabled: writes && !mayWrite(), "data-key": key });
+      const hint = writes ? whyNot() : null;
+      const made = button("", onclick, { label, hint, disabled: writes && !mayWrite(), "data-key": key });
       made.append(element("kbd", { "aria-hidden": "true" }, key.toUpperCase()), ` ${name}`);
       return made;
     };
     this.element = element(
       "li",
-      { tabindex: "0", "data-suggestion": "", "aria-label": `${text}: ${intent}?`, onkeydown: (event) => this.pressed(event) },
+      {
+        tabindex: "0",
+        "data-suggestion": "",
+        "aria-label": `${text}: ${intent}?`,
+        onkeydown: (event) => this.pressed(event),
+      },
       this.annotator.element,
-      element("p", { class: "hint" }, intent ? "Perhaps " : "No guess", element("b", {}, intent ?? ""), ` · doubt ${doubt.toFixed(2)}`),
+      element(
+        "p",
+        { class: "hint" },
+        intent ? "Perhaps " : "No guess",
+        element("b", {}, intent ?? ""),
+        ` · doubt ${doubt.toFixed(2)}`,
+      ),
       this.choices.element,
       element(
         "div",

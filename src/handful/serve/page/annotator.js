@@ -1,7 +1,8 @@
 // A sentence whose words can be selected, with the mouse, a finger or keys, and given a slot.
 //
-// Keys: arrows move from word to word, with Shift they select; Enter asks for the slot, 1 to 9 give one of the first nine at
-// once, Delete takes it away. It is a list box of words, so that screen readers say each with its slot.
+// Keys: arrows move from word to word, with Shift they select; Enter asks for the slot, 1 to 9 give one of the
+// first nine at once, Delete takes it away. It is a list box of words, so that screen readers say each with its
+// slot.
 
 import { element, freshId, quoted } from "./dom.js";
 import { sentenceNodes, slotBox } from "./sentence.js";
@@ -167,7 +168,8 @@ export class Annotator {
   }
 
   select(slot) {
-    const inside = this.words.flatMap((word, place) => (word.start >= slot.start && word.end <= slot.end ? [place] : []));
+    const covered = (word) => word.start >= slot.start && word.end <= slot.end;
+    const inside = this.words.flatMap((word, place) => (covered(word) ? [place] : []));
     if (inside.length) [this.anchor, this.cursor] = [inside[0], inside.at(-1)];
     this.mark();
   }
@@ -218,7 +220,8 @@ export class Annotator {
   }
 
   box(first, last) {
-    const boxes = [first, last].map((place) => this.element.querySelector(`[data-word="${place}"]`).getBoundingClientRect());
+    const word = (place) => this.element.querySelector(`[data-word="${place}"]`);
+    const boxes = [first, last].map((place) => word(place).getBoundingClientRect());
     return {
       left: Math.min(...boxes.map((box) => box.left)),
       top: Math.min(...boxes.map((box) => box.top)),

@@ -1,5 +1,5 @@
-// The server's HTTP interface. Every failure is an ApiError whose message is for a person; a 401 asks for a token and tries
-// again, so callers never see it.
+// The server's HTTP interface. Every failure is an ApiError whose message is for a person; a 401 asks for a token
+// and tries again, so callers never see it.
 
 import { tab } from "./storage.js";
 

@@ -57,7 +57,8 @@ news.addEventListener("steps", () => {
 
 // Someone else may have worked on the bot while this page was not looked at.
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "visible" && bot.name) refresh().catch((error) => tellError(error, { key: "behind" }));
+  if (document.visibilityState !== "visible" || !bot.name) return;
+  refresh().catch((error) => tellError(error, { key: "behind" }));
 });
 
 async function start() {

@@ -74,7 +74,7 @@ async function look() {
   tell("changed");
 }
 
-/** Somebody else has changed the bot: what is known may be wrong, and Undo would take their work away with one's own. */
+/** Somebody else has changed the bot: what is known may be wrong, and Undo would take their work away, too. */
 function foreign() {
   forgetExamples();
   forgetSteps();
@@ -142,7 +142,8 @@ function grouped(examples) {
 async function read(name, query) {
   const found = [];
   for (;;) {
-    const page = await call("GET", botPath(name, "examples"), { query: { ...query, limit: PAGE, offset: found.length } });
+    const part = { ...query, limit: PAGE, offset: found.length };
+    const page = await call("GET", botPath(name, "examples"), { query: part });
     found.push(...page.examples);
     if (found.length >= page.total || !page.examples.length) return found;
   }
@@ -152,7 +153,8 @@ async function read(name, query) {
  *
  * `ask(expect)` sends it; `said` is told afterwards; `kept(answer)` brings what is known up to date; without it, all
  * is read again; `refused(error)` tells what trying again would not help, in place of a toast. */
-export async function change(said, ask, { kept = null, refused = tellError, step = true, actions = [["Undo", undo]] } = {}) {
+export async function change(said, ask, options = {}) {
+  const { kept = null, refused = tellError, step = true, actions = [["Undo", undo]] } = options;
   const name = bot.name;
   for (;;) {
     try {
@@ -166,7 +168,7 @@ export async function change(said, ask, { kept = null, refused = tellError, step
       }
       if (error.isConflict) await refresh().catch(() => {});
       if (error.isConflict && !step) {
-        tellError(new ApiError("Somebody else has changed the bot since; Versions shows what, and brings any of them back."));
+        tellError(new ApiError("Somebody else has changed the bot since. Versions shows what, and restores any."));
         return null;
       }
       if (!(await asksToRetry(error)) || bot.name !== name) return null;

@@ -123,7 +123,8 @@ async function create(event) {
   try {
     await call("POST", "/v1/bots", { body: { name, starter } });
   } catch (error) {
-    tellError(error, { retry: error instanceof ApiError && error.again && error.code !== 409 ? () => form.requestSubmit(event.submitter) : null });
+    const again = error instanceof ApiError && error.again;
+    tellError(error, { retry: again ? () => form.requestSubmit(event.submitter) : null });
     return input.focus();
   }
   input.value = "";

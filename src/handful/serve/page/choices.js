@@ -1,5 +1,5 @@
-// A text field with a list of what is there already: type to narrow it, arrows to move, Enter to take. Used to choose or
-// name an intent or a slot.
+// A text field with a list of what is there already: type to narrow it, arrows to move, Enter to take. Used to
+// choose or name an intent or a slot.
 
 import { element, freshId } from "./dom.js";
 
@@ -125,5 +125,5 @@ export class Choices {
 /** Does the name begin so, or a word of it? */
 function begins(choice, typed) {
   const name = choice.name.toLowerCase();
-  return ["", "_", "-", " "].some((border) => (border ? name.includes(border + typed) : name.startsWith(typed))) ? 1 : 0;
+  return name.startsWith(typed) || ["_", "-", " "].some((border) => name.includes(border + typed)) ? 1 : 0;
 }

@@ -1,6 +1,6 @@
-// A slot's colour. It is a hue alone: the style sheet gives each theme its lightness, so that text on it can be read. A hue
-// is far from those of the slots before, and stays what it was: places are kept by bot. Twelve hues and three underlines
-// tell 36 slots apart, and the label always stands beside.
+// A slot's colour. It is a hue alone: the style sheet gives each theme its lightness, so that text on it can be
+// read. A hue is far from those of the slots before, and stays what it was: places are kept by bot. Twelve hues and
+// three underlines tell 36 slots apart, and the label always stands beside.
 
 import { always } from "./storage.js";
 

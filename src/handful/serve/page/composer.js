@@ -10,9 +10,11 @@ import { carried, withSlot } from "./slots.js";
 import { announce } from "./telling.js";
 import { splitWords } from "./words.js";
 
+const WHISPER = "Select words to make them a slot. Enter adds the sentence.";
+
 export class Composer {
   /** `onsubmit({text, slots})` resolves to whether it was taken; if not, all stays as it is. */
-  constructor({ name, placeholder, done, whisper = "Select words to make them a slot. Enter adds the sentence.", onsubmit, oncancel = null, attributes = {} }) {
+  constructor({ name, placeholder, done, whisper = WHISPER, onsubmit, oncancel = null, attributes = {} }) {
     this.onsubmit = onsubmit;
     this.slots = [];
     this.before = "";
@@ -39,7 +41,13 @@ export class Composer {
     this.element = element(
       "form",
       { class: "composer", ...attributes, onsubmit: (event) => this.submitted(event) },
-      element("div", { class: "line" }, this.input, this.button, oncancel && button("Cancel", oncancel, { kind: "quiet" })),
+      element(
+        "div",
+        { class: "line" },
+        this.input,
+        this.button,
+        oncancel && button("Cancel", oncancel, { kind: "quiet" }),
+      ),
       this.preview,
     );
   }

@@ -1,5 +1,5 @@
-// Was the parse right? One press adds the sentence to the intent that it was given, or to the one that it should have been
-// given, with the slots as they stand above; what that changed is shown at once.
+// Was the parse right? One press adds the sentence to the intent that it was given, or to the one that it should
+// have been given, with the slots as they stand above; what that changed is shown at once.
 
 import { bot, mayWrite, whyNot } from "./bot.js";
 import { addExamples } from "./changes.js";
@@ -39,7 +39,13 @@ export class Correction {
       this.choices.element,
     );
     this.reason = element("p", { class: "whisper" });
-    this.outcome = element("div", { id: "parse-change", class: "parse-change", hidden: true, role: "group", "aria-label": "What the change did" });
+    this.outcome = element("div", {
+      id: "parse-change",
+      class: "parse-change",
+      hidden: true,
+      role: "group",
+      "aria-label": "What the change did",
+    });
     this.element = element("div", { class: "correction" }, this.right, this.wrong, this.reason, this.outcome);
   }
 
@@ -67,7 +73,12 @@ export class Correction {
     const others = this.offered().filter((intent) => intent.name !== this.best).slice(0, MOST_CHIPS);
     this.chips.replaceChildren(
       ...others.map(({ name }) =>
-        button(name, () => this.add(name), { kind: "chip", label: `That was wrong: it is ${name}`, disabled: !allowed || this.busy, "data-it-is": name }),
+        button(name, () => this.add(name), {
+          kind: "chip",
+          label: `That was wrong: it is ${name}`,
+          disabled: !allowed || this.busy,
+          "data-it-is": name,
+        }),
       ),
     );
     this.choices.input.disabled = !allowed;
@@ -96,7 +107,8 @@ export class Correction {
     this.busy = true;
     const before = this.parse;
     const slots = this.slots();
-    const answer = await addExamples([{ intent, text: before.text, slots }], { said: `Added to ${intent}: ${before.text}` });
+    const said = `Added to ${intent}: ${before.text}`;
+    const answer = await addExamples([{ intent, text: before.text, slots }], { said });
     this.busy = false;
     if (!answer) return;
     this.added = intent;

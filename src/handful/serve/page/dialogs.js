@@ -12,7 +12,8 @@ export function setUpDialogs() {
     // A press beside the drawer closes it; one that begins inside, as when text is selected, does not.
     dialog.addEventListener("pointerdown", (event) => {
       const box = dialog.getBoundingClientRect();
-      const beside = event.clientX < box.left || event.clientX > box.right || event.clientY < box.top || event.clientY > box.bottom;
+      const across = event.clientX < box.left || event.clientX > box.right;
+      const beside = across || event.clientY < box.top || event.clientY > box.bottom;
       if (event.target === dialog && beside && dialog.id !== "token") dialog.close();
     });
   }
@@ -27,5 +28,7 @@ export function openDialog(id, focus = null) {
 }
 
 export function closeDialogs(but = null) {
-  for (const dialog of document.querySelectorAll("dialog[open]")) if (dialog.id !== but && dialog.id !== "token") dialog.close();
+  for (const dialog of document.querySelectorAll("dialog[open]")) {
+    if (dialog.id !== but && dialog.id !== "token") dialog.close();
+  }
 }

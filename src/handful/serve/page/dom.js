@@ -37,7 +37,8 @@ export function percent(share) {
 }
 
 export function typesText(target) {
-  return target instanceof Element && target.matches("input:not([type=checkbox],[type=radio],[type=file]), textarea, select");
+  const fields = "input:not([type=checkbox], [type=radio], [type=file]), textarea, select";
+  return target instanceof Element && target.matches(fields);
 }
 
 /** Words of ours with a name of the user's in it, quoted. */

@@ -26,8 +26,9 @@ export class ExampleRow {
     this.annotator.show(this.example.text, this.example.slots);
     const reason = whyNot();
     const about = quoted(this.example.text, 60);
+    const disabled = !mayWrite();
     const act = (name, label, onclick) =>
-      button(name, onclick, { kind: "quiet", label: `${label} ${about}`, hint: reason ?? label, disabled: !mayWrite() });
+      button(name, onclick, { kind: "quiet", label: `${label} ${about}`, hint: reason ?? label, disabled });
     this.actions = element(
       "div",
       { class: "actions" },

@@ -44,7 +44,8 @@ export async function openFiles() {
   } catch (error) {
     return tellError(error, { retry: openFiles, key: "formats" });
   }
-  byId("import-format").append(...formats.map(({ name, looks }) => element("option", { value: name, title: looks }, name)));
+  const options = formats.map(({ name, looks }) => element("option", { value: name, title: looks }, name));
+  byId("import-format").append(...options);
   const writes = formats.filter((format) => format.writes);
   byId("exports").replaceChildren(
     ...writes.map(({ name, looks }) =>
@@ -60,7 +61,8 @@ export async function openFiles() {
 
 function take(chosen) {
   file = chosen ?? null;
-  byId("import-name").textContent = file ? `${file.name}, ${counted(Math.max(1, Math.round(file.size / 1024)), "kilobyte")}` : "no file yet";
+  const size = file ? counted(Math.max(1, Math.round(file.size / 1024)), "kilobyte") : null;
+  byId("import-name").textContent = file ? `${file.name}, ${size}` : "no file yet";
   byId("import-now").disabled = !file || !mayWrite();
   byId("import-told").replaceChildren();
 }
@@ -91,13 +93,15 @@ async function save(format) {
     const response = await send("GET", botPath(bot.name, "export"), { query: { format } });
     const body = await response.blob();
     const named = /filename\*?="?(?:UTF-8'')?([^";]+)"?/u.exec(response.headers.get("Content-Disposition") ?? "");
-    const link = element("a", { href: URL.createObjectURL(body), download: named ? decodeURIComponent(named[1]) : `${bot.name}-${format}` });
+    const download = named ? decodeURIComponent(named[1]) : `${bot.name}-${format}`;
+    const link = element("a", { href: URL.createObjectURL(body), download });
     document.body.append(link);
     link.click();
     link.remove();
     setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
     const lost = response.headers.get("X-Handful-Not-Written");
-    toast(`Exported ${bot.name} as ${format}${lost ? `; this format cannot hold: ${lost}` : ""}`, { stays: Boolean(lost) });
+    const but = lost ? `; this format cannot hold: ${lost}` : "";
+    toast(`Exported ${bot.name} as ${format}${but}`, { stays: Boolean(lost) });
   } catch (error) {
     tellError(error, { retry: () => save(format), key: "export" });
   }

@@ -51,12 +51,18 @@ function show({ asked, right, findings, confused }) {
     const fill = element("span", { class: "fill" });
     fill.style.setProperty("--share", String(right / asked));
     place.append(
-      element("p", { class: "score", id: "accuracy" }, element("b", {}, percent(right / asked)), ` ${right} right of ${asked} asked`),
+      element(
+        "p",
+        { class: "score", id: "accuracy" },
+        element("b", {}, percent(right / asked)),
+        ` ${right} right of ${asked} asked`,
+      ),
       element("span", { class: "track", "aria-hidden": "true" }, fill),
-      element("p", { class: "whisper" }, "Each example was left out and told by the others. Intents with one example are not asked."),
+      element("p", { class: "whisper" }, "Each example was left out and told by the others, where there are others."),
     );
   }
-  place.append(element("h3", {}, findings.length ? `${counted(findings.length, "thing")} to look at` : "Nothing odd was found."));
+  const title = findings.length ? `${counted(findings.length, "thing")} to look at` : "Nothing odd was found.";
+  place.append(element("h3", {}, title));
   place.append(element("ol", { class: "findings" }, ...findings.map(finding)));
   if (confused.length) {
     place.append(

@@ -22,7 +22,13 @@ export class IntentSection {
     this.shownName = element("span", { class: "name" }, this.name);
     this.fold = element(
       "button",
-      { type: "button", class: "fold", "aria-expanded": "false", "aria-controls": bodyId, onclick: () => this.toggle() },
+      {
+        type: "button",
+        class: "fold",
+        "aria-expanded": "false",
+        "aria-controls": bodyId,
+        onclick: () => this.toggle(),
+      },
       this.shownName,
       this.count,
     );
@@ -150,7 +156,8 @@ export class IntentSection {
     const wanted = new Set(rows.map((row) => row.element));
     for (const old of [...this.list.children]) if (!wanted.has(old)) old.remove();
     rows.forEach((row, place) => {
-      if (this.list.children[place] !== row.element) this.list.insertBefore(row.element, this.list.children[place] ?? null);
+      const there = this.list.children[place] ?? null;
+      if (there !== row.element) this.list.insertBefore(row.element, there);
     });
   }
 
@@ -205,7 +212,11 @@ export class IntentSection {
   }
 
   describe() {
-    const input = element("textarea", { rows: "2", "aria-label": `What ${this.name} means`, placeholder: "what people who say this want" });
+    const input = element("textarea", {
+      rows: "2",
+      "aria-label": `What ${this.name} means`,
+      placeholder: "what people who say this want",
+    });
     input.value = this.intent.description ?? "";
     this.edit(this.actions, input, async () => Boolean(await describeIntent(this.name, input.value.trim())));
   }

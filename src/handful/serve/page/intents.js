@@ -68,7 +68,8 @@ function render() {
     }
     if (list.children[place] !== section.element) list.insertBefore(section.element, list.children[place] ?? null);
   });
-  byId("sum").textContent = bot.name ? `${counted(bot.intents.length, "intent")}, ${counted(bot.examples, "example")}` : "";
+  const sum = `${counted(bot.intents.length, "intent")}, ${counted(bot.examples, "example")}`;
+  byId("sum").textContent = bot.name ? sum : "";
   byId("filter-row").hidden = bot.intents.length < 2;
   byId("first-steps").hidden = !bot.name || bot.intents.length > 0;
   if (filter) apply();
@@ -119,10 +120,12 @@ export async function showIntent(name) {
   else section.fold.focus();
 }
 
+/** By its id or, where an answer of the server does not tell that, by what it says. */
 export async function showExample(id, text = null, intent = null) {
+  const isIt = (example) => (id === null ? example.text === text && example.intent === intent : example.id === id);
   let found;
   try {
-    found = (await allExamples()).find((example) => (id === null ? example.text === text && example.intent === intent : example.id === id));
+    found = (await allExamples()).find(isIt);
   } catch (error) {
     return tellError(error, { retry: () => showExample(id, text, intent), key: "examples" });
   }
@@ -181,11 +184,15 @@ async function filtered() {
   if (filter) announce(`${counted(visible().length, "intent")} found`);
 }
 
+function holds(example) {
+  const texts = [example.text, ...example.slots.map((slot) => slot.slot)];
+  return texts.some((text) => text.toLowerCase().includes(filter));
+}
+
 function apply() {
   const hits = [];
   for (const [name, section] of sections) {
     const named = name.toLowerCase().includes(filter);
-    const holds = (example) => example.text.toLowerCase().includes(filter) || example.slots.some((slot) => slot.slot.toLowerCase().includes(filter));
     const found = filter && !named ? (knownExamples(name) ?? []).filter(holds).length : 0;
     section.only = filter && !named ? holds : null;
     section.element.hidden = Boolean(filter) && !named && !found;

@@ -63,7 +63,8 @@ function longForm(rest, position) {
   }
   for (const [key, value] of Object.entries(found)) {
     if (!KEYS.includes(key)) throw new Error(`found the key '${key}', expected entity, value, role or group`);
-    if (typeof value !== "string" || !value.trim()) throw new Error(`the ${key} of an annotation must be text in quotes`);
+    const isText = typeof value === "string" && value.trim();
+    if (!isText) throw new Error(`the ${key} of an annotation must be text in quotes`);
   }
   if (!found.entity) throw new Error("an annotation without its 'entity'");
   const slot = slotNamed(found.entity, found.value ?? null, found.role ?? null, found.group ?? null);

@@ -1,5 +1,5 @@
-// Many lines at once, each an example of one intent. Lines are read while they are typed; what is wrong with one is told
-// beside it, and lines that were not taken stay in the box.
+// Many lines at once, each an example of one intent. Lines are read while they are typed; what is wrong with one is
+// told beside it, and lines that were not taken stay in the box.
 
 import { bot, intentNamed, mayWrite } from "./bot.js";
 import { addExamples, addIntent } from "./changes.js";
@@ -88,9 +88,8 @@ function preview() {
       ),
     ),
   );
-  byId("paste-sum").textContent = lines.length
-    ? `${counted(good.length, "example")} to add${bad ? `, ${counted(bad, "line")} to mend: ${bad === 1 ? "it stays" : "they stay"} in the box` : ""}`
-    : "";
+  const toMend = `, ${counted(bad, "line")} to mend: ${bad === 1 ? "it stays" : "they stay"} in the box`;
+  byId("paste-sum").textContent = lines.length ? `${counted(good.length, "example")} to add${bad ? toMend : ""}` : "";
   byId("paste-add").disabled = !mayWrite() || !good.length;
   byId("paste-add").textContent = good.length ? `Add ${counted(good.length, "example")}` : "Add";
 }

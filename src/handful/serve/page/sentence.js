@@ -44,7 +44,8 @@ export function slotBox(slot, inside, attributes = {}) {
   const label = element("span", { class: "label" }, keyOf(slot));
   if (slot.value) label.append(element("span", { class: "value" }, ` = ${slot.value}`));
   if (slot.confidence !== undefined) label.append(element("span", { class: "sure" }, ` ${percent(slot.confidence)}`));
-  const box = element("span", { class: "slot", "data-slot": slot.slot, "data-role": slot.role, ...attributes }, ...inside, label);
+  const told = { class: "slot", "data-slot": slot.slot, "data-role": slot.role, ...attributes };
+  const box = element("span", told, ...inside, label);
   colour(box, slot.slot);
   return box;
 }

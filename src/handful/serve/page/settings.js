@@ -60,5 +60,6 @@ function slotRow({ label, role, examples, description }) {
     },
     onchange: () => describeLabel(key, input.value.trim()),
   });
-  return element("li", { "data-slot-row": key }, name, element("span", { class: "hint" }, counted(examples, "time")), input);
+  const count = element("span", { class: "hint" }, counted(examples, "time"));
+  return element("li", { "data-slot-row": key }, name, count, input);
 }

@@ -42,8 +42,10 @@ export function chooseSlot({ owner, host, near, words, present, own, keyboard })
       const [, label, ofName] = choice.isNew ? (/^([^:]+):(.+)$/u.exec(choice.name) ?? [null, choice.name, null]) : [];
       const named = choice.isNew ? { slot: label.trim(), role: ofName?.trim() || null } : choice;
       const said = value.input.value.trim();
-      const written = more.open && role.input.value.trim() !== (present?.role ?? "") ? role.input.value.trim() || null : named.role;
-      close({ slot: named.slot, role: written, value: said && said !== words ? said : null });
+      const written = role.input.value.trim();
+      const isWritten = more.open && written !== (present?.role ?? ""); // else the role is that of the choice
+      const chosenRole = isWritten ? written || null : named.role;
+      close({ slot: named.slot, role: chosenRole, value: said && said !== words ? said : null });
     };
     const names = new Choices({
       id: "slot-name",
@@ -58,7 +60,8 @@ export function chooseSlot({ owner, host, near, words, present, own, keyboard })
         item.dataset.slot = choice.slot ?? choice.name;
         item.classList.add("slot-choice");
         const place = offered.indexOf(choice);
-        if (!names.value && place >= 0 && place < 9) item.prepend(element("kbd", { "aria-hidden": "true" }, String(place + 1)));
+        if (names.value || place < 0 || place > 8) return;
+        item.prepend(element("kbd", { "aria-hidden": "true" }, String(place + 1)));
       },
     });
     names.element.dataset.closes = "no";
@@ -87,7 +90,13 @@ export function chooseSlot({ owner, host, near, words, present, own, keyboard })
     );
     const made = element(
       "div",
-      { id: "slot-chooser", class: "chooser", role: "dialog", "aria-label": `Slot for ${quoted(words)}`, popover: "manual" },
+      {
+        id: "slot-chooser",
+        class: "chooser",
+        role: "dialog",
+        "aria-label": `Slot for ${quoted(words)}`,
+        popover: "manual",
+      },
       form,
     );
 
@@ -126,10 +135,13 @@ function field(id, name, placeholder, value) {
 /** Below the words, or above them where there is more room. */
 function stand(made, near) {
   const { width, height } = made.getBoundingClientRect();
-  const room = { across: document.documentElement.clientWidth, down: window.visualViewport?.height ?? window.innerHeight };
-  const left = Math.max(8, Math.min(near.left, room.across - width - 8));
+  const across = document.documentElement.clientWidth;
+  const down = window.visualViewport?.height ?? window.innerHeight;
+  const left = Math.max(8, Math.min(near.left, across - width - 8));
   const below = near.bottom + 8;
-  const top = below + height <= room.down - 8 || near.top < height + 16 ? Math.min(below, Math.max(8, room.down - height - 8)) : near.top - height - 8;
+  const fits = below + height <= down - 8;
+  const fitsAbove = near.top >= height + 16;
+  const top = !fits && fitsAbove ? near.top - height - 8 : Math.min(below, Math.max(8, down - height - 8));
   made.style.setProperty("left", `${left}px`);
   made.style.setProperty("top", `${top}px`);
 }

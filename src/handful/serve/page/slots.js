@@ -46,8 +46,8 @@ export function sameSlots(left, right) {
   return JSON.stringify(toSend(left)) === JSON.stringify(toSend(right));
 }
 
-/** Slots of a text after the text was edited: those that the edit did not touch stay on their words, one that the edit is
- * inside of grows or shrinks with it, and one that lost a border goes. */
+/** Slots of a text after the text was edited: those that the edit did not touch stay on their words, one that the edit
+ * is inside of grows or shrinks with it, and one that lost a border goes. */
 export function carried(before, after, slots) {
   const old = characters(before);
   const now = characters(after);

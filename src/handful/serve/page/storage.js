@@ -1,5 +1,5 @@
-// What the browser remembers: for this tab (the token, the sentence that is being tried), or for good (the bot, colours).
-// Where it refuses to, as private windows may, the page itself remembers for as long as it is open.
+// What the browser remembers: for this tab (the token, the sentence that is being tried), or for good (the bot,
+// colours). Where it refuses to, as private windows may, the page itself remembers for as long as it is open.
 
 const own = new Map();
 

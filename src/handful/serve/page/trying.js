@@ -152,7 +152,8 @@ function show(found) {
 
 function announceParse(found) {
   const slots = found.slots.map((slot) => `${slot.label} ${slot.value}`).join(", ");
-  const best = found.rejected ? "Nothing fits" : `${found.intent.name ?? "No intent"}, ${percent(found.intent.confidence)}`;
+  const said = `${found.intent.name ?? "No intent"}, ${percent(found.intent.confidence)}`;
+  const best = found.rejected ? "Nothing fits" : said;
   announce(`${best}${slots ? `; ${slots}` : ""}`);
 }
 
@@ -174,7 +175,8 @@ function bars(found) {
 
 function bar(name) {
   const track = element("span", { class: "track", "aria-hidden": "true" }, element("span", { class: "fill" }));
-  return element("li", { "data-intent-bar": name }, element("span", { class: "name" }, name), track, element("span", { class: "percent" }));
+  const shown = element("span", { class: "name", title: name }, name);
+  return element("li", { "data-intent-bar": name }, shown, track, element("span", { class: "percent" }));
 }
 
 function filled(item, intent, found) {

@@ -104,7 +104,9 @@ async function restore(version) {
 
 async function toggle(pressed, place, older, newer) {
   const isOpen = pressed.getAttribute("aria-expanded") === "true";
-  for (const other of pressed.parentElement.querySelectorAll("[aria-expanded]")) other.setAttribute("aria-expanded", "false");
+  for (const other of pressed.parentElement.querySelectorAll("[aria-expanded]")) {
+    other.setAttribute("aria-expanded", "false");
+  }
   place.hidden = isOpen;
   if (isOpen) return;
   pressed.setAttribute("aria-expanded", "true");

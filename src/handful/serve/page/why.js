@@ -1,4 +1,5 @@
-// Why the sentence was parsed so: the examples that it is like, what each slot is like, and the words that speak for it.
+// Why the sentence was parsed so: the examples that it is like, what each slot is like, and the words that speak
+// for it.
 
 import { colour } from "./colours.js";
 import { button, byId, element } from "./dom.js";
@@ -43,7 +44,8 @@ function slot({ label, value, nearest: like }) {
   );
   const name = element("span", { class: "slot-name" }, label);
   colour(name, label);
-  return [element("h4", {}, name, " ", element("b", {}, value), " is like"), element("ul", { class: "nearest" }, ...items)];
+  const title = element("h4", {}, name, " ", element("b", {}, value), " is like");
+  return [title, element("ul", { class: "nearest" }, ...items)];
 }
 
 function likeness(similarity) {
