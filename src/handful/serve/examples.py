@@ -59,9 +59,13 @@ def correct(
 ) -> dict[str, Any]:
     """Another example in its place."""
     utterance = given_utterance(given, given.intent, "example", service.settings)
-    change = Change(replace={id: NewExample(utterance)})
-    what = Summary("corrected", (utterance.intent,), 1)
-    return changed_json(service.changed(bot, change, str(what), caller, expect))
+
+    def edit(content: Content) -> tuple[Change, str]:
+        before = [example for example in content.examples if example.id == id]
+        metadata = before[0].metadata if before else None  # HTTP knows nothing of it, and takes nothing of it away
+        return Change(replace={id: NewExample(utterance, metadata)}), str(Summary("corrected", (utterance.intent,), 1))
+
+    return changed_json(service.edited(bot, edit, caller, expect))
 
 
 @routes.delete("/examples/{id}", response_model=Changed, responses=failures(409, 507))

@@ -205,3 +205,12 @@ def test_what_a_file_cannot_hold_is_told(empty: TestClient):
         "the intents without examples: later; descriptions of what has no example"
     )
     assert imported(empty, out.content, mode="replace").status_code == 200
+
+
+def test_a_corrected_example_keeps_what_its_file_said_of_it(empty: TestClient):
+    text = "nlu:\n- intent: fly\n  examples:\n  - text: to Oslo\n    metadata: {seen: 7}\n"
+    (example,) = imported(empty, text).json()["examples"]
+    empty.put(f"/v1/bots/b/examples/{example['id']}", json={"intent": "fly", "marked": "to [Oslo](city)"})
+    out = empty.get("/v1/bots/b/export").text
+    assert "seen: 7" in out
+    assert "[Oslo](city)" in out
