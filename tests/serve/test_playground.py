@@ -88,6 +88,12 @@ def stored(server: Running, name: str) -> list[tuple[str, str]]:
     return [(example["intent"], example["marked"]) for example in listed]
 
 
+def unfolded(page: Page, intent: str) -> None:
+    fold = page.locator(f"[data-intent='{intent}'] .fold")
+    if fold.get_attribute("aria-expanded") != "true":
+        fold.click()
+
+
 TRAVEL = (
     ("fly", "fly to [Oslo](city)"),
     ("fly", "a flight to [Rome](city) please"),
@@ -152,7 +158,7 @@ def test_from_an_empty_bot_to_a_corrected_parse_and_all_of_it_is_kept(opened: Op
 def test_undo_goes_back_a_version_and_the_past_can_be_looked_at(opened: Open, server: Running):
     made(server, "past", *TRAVEL)
     page = opened("past")
-    page.locator("[data-intent='greet'] .fold").click()
+    unfolded(page, "greet")
     field = page.get_by_label("New example of greet")
     field.fill("what a nice day")
     page.keyboard.press("Enter")
@@ -162,7 +168,7 @@ def test_undo_goes_back_a_version_and_the_past_can_be_looked_at(opened: Open, se
     page.locator("#open-versions").click()
     expect(page.locator("li[data-version]")).to_have_count(4)
     page.locator("li[data-version='3'] button", has_text="What it changed").click()
-    expect(page.locator(".difference").first).to_contain_text("what a nice day")
+    expect(page.locator("li[data-version='3'] .difference")).to_contain_text("what a nice day")
     page.locator("[data-restore='3']").click()
     expect(page.locator("#sum")).to_contain_text("7 examples")
     assert server.client.get("/v1/bots/past").json()["version"] == 5
@@ -216,7 +222,7 @@ def test_health_tells_what_is_odd_and_what_to_annotate_next(opened: Open, server
 def test_who_was_second_is_told_and_loses_nothing(opened: Open, server: Running):
     made(server, "second", *TRAVEL)
     page = opened("second", expected="409")
-    page.locator("[data-intent='greet'] .fold").click()
+    unfolded(page, "greet")
     server.client.post("/v1/bots/second/examples", json={"examples": [{"intent": "fly", "text": "away"}]})
     page.get_by_label("New example of greet").fill("nice to meet you")
     page.keyboard.press("Enter")
@@ -245,11 +251,11 @@ def test_what_people_say_is_text_and_nothing_else(opened: Open, server: Running)
     evil = "<img src=x onerror=alert(1)> [<b>bold</b>](city)"
     made(server, "evil", *TRAVEL, ("fly", evil))
     page = opened("evil")
-    page.locator("[data-intent='fly'] .fold").click()
+    unfolded(page, "fly")
     expect(page.locator("li.example", has_text="<b>bold</b>")).to_be_visible()
     page.locator("#sentence").fill("<script>document.title='gone'</script> fly to Oslo")
     expect(page.locator("#bars li").first).to_be_visible()
-    assert page.locator("main img, main b, main script").count() == 0
+    assert page.locator("img, main script, b:text-is('bold')").count() == 0
     assert page.title() != "gone"
 
 
