@@ -148,7 +148,7 @@ def memory(server: Server, sentences: Path, parses: int, edits: int) -> dict[str
     levels, rounds = [], 20
     with server.client as client:
         for number in range(rounds):
-            asked(server, sentences, 8, 600, most=parses // rounds)
+            asked(server, sentences, 32, 600, most=parses // rounds)
             for edit in range(edits // rounds):
                 _edit(client, number * 1000 + edit)
             levels.append(server.resident_mb())

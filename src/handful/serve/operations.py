@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from importlib import resources
-from typing import Annotated, Literal
+from typing import Literal
 
 import anyio.to_thread
-from fastapi import APIRouter, Request, Response, Security
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from handful import __version__
@@ -14,7 +14,7 @@ from handful.errors import HandfulError
 from handful.serve.answers import Told
 from handful.serve.refusals import Refusal
 from handful.serve.security import bearer, require
-from handful.serve.service import Here, _bearer, failures, known_caller
+from handful.serve.service import Here, failures, known_caller
 
 routes = APIRouter(tags=["operations"])
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -49,7 +49,7 @@ async def ready(service: Here) -> dict[str, str]:
     response_class=PlainTextResponse,
     responses={status: told for status, told in failures().items() if status in {401, 403, 503}},
 )
-async def metrics(request: Request, service: Here, _: Annotated[object, Security(_bearer)] = None) -> Response:
+async def metrics(request: Request, service: Here) -> Response:
     """For Prometheus. Where there are tokens, one is needed."""
     require(await known_caller(service, bearer(request.headers.get("authorization"))), "read")
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Query, Request, Response, Security
+from fastapi import APIRouter, Query, Request, Response
 
 from handful import __version__
 from handful.parser.parse import FALLBACK, Parse
@@ -20,7 +20,7 @@ from handful.serve.convert import refuse_text
 from handful.serve.emulation import emulated, refuse_unknown
 from handful.serve.refusals import not_readable
 from handful.serve.security import bearer, require
-from handful.serve.service import Here, Service, _bearer, failures, known_caller, plain
+from handful.serve.service import Here, Service, failures, known_caller, plain
 
 routes = APIRouter(tags=["Rasa"])
 EXTRACTOR = "handful"
@@ -70,42 +70,27 @@ _PARSE_RESPONSES = failures(409) | {409: {"model": Failure, "description": "Ther
 
 
 @routes.post("/model/parse", response_model=RasaParse, responses=_PARSE_RESPONSES, openapi_extra=_BODY)
-async def parse(
-    request: Request,
-    service: Here,
-    emulation_mode: Mode = None,
-    token: Token = None,
-    _: Annotated[object, Security(_bearer)] = None,
-) -> Response:
+async def parse(request: Request, service: Here, emulation_mode: Mode = None, token: Token = None) -> Response:
     """The default bot's parse, in Rasa's shape."""
     return await _parsed(request, service, None, emulation_mode, token)
 
 
 @routes.post("/bots/{bot}/model/parse", response_model=RasaParse, responses=_PARSE_RESPONSES, openapi_extra=_BODY)
 async def parse_with(
-    bot: str,
-    request: Request,
-    service: Here,
-    emulation_mode: Mode = None,
-    token: Token = None,
-    _: Annotated[object, Security(_bearer)] = None,
+    bot: str, request: Request, service: Here, emulation_mode: Mode = None, token: Token = None
 ) -> Response:
     """This bot's parse, in Rasa's shape."""
     return await _parsed(request, service, bot, emulation_mode, token)
 
 
 @routes.get("/status", response_model=Status, responses=_PARSE_RESPONSES)
-async def status(
-    request: Request, service: Here, token: Token = None, _: Annotated[object, Security(_bearer)] = None
-) -> dict[str, Any]:
+async def status(request: Request, service: Here, token: Token = None) -> dict[str, Any]:
     await _allow(request, service, token)
     return await anyio.to_thread.run_sync(lambda: _status(service, service.default_bot()))
 
 
 @routes.get("/bots/{bot}/status", response_model=Status, responses=failures())
-async def status_of(
-    bot: str, request: Request, service: Here, token: Token = None, _: Annotated[object, Security(_bearer)] = None
-) -> dict[str, Any]:
+async def status_of(bot: str, request: Request, service: Here, token: Token = None) -> dict[str, Any]:
     await _allow(request, service, token)
     return await anyio.to_thread.run_sync(lambda: _status(service, bot))
 

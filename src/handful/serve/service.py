@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 import anyio.to_thread
-from fastapi import Depends, Query, Request, Response, Security
+from fastapi import Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
-from fastapi.security import HTTPBearer
 
 from handful.serve.answers import Failure
 from handful.serve.batching import Batcher, Parsed
@@ -106,8 +105,6 @@ async def _service(request: Request) -> Service:
 
 Here = Annotated[Service, Depends(_service)]
 
-_bearer = HTTPBearer(auto_error=False, description="A token of `handful store token add`.")
-
 
 async def known_caller(service: Service, given: str | None) -> Caller:
     known = service.tokens.fresh
@@ -117,7 +114,8 @@ async def known_caller(service: Service, given: str | None) -> Caller:
 
 
 def _scoped(scope: Scope) -> Callable[..., Any]:
-    async def caller(request: Request, service: Here, _: Annotated[object, Security(_bearer)] = None) -> Caller:
+    async def caller(request: Request) -> Caller:
+        service: Service = request.app.state.service
         found = await known_caller(service, bearer(request.headers.get("authorization")))
         request.state.token = found.name
         require(found, scope)
