@@ -2,10 +2,11 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo test test-slow check format results results-trained results-spans results-peers results-confidence results-bench shipped clean help
+.PHONY: demo serve test test-slow check format results results-trained results-spans results-peers results-confidence results-bench results-serving shipped clean help
 
 help:
 	@echo "make demo       install, build a parser from the starter bot, parse unseen sentences"
+	@echo "make serve      install, serve bots and a playground at http://127.0.0.1:5005"
 	@echo "make test       install, run the test suite"
 	@echo "make test-slow  the heavier checks"
 	@echo "make check      ruff, pyright, import-linter"
@@ -16,10 +17,14 @@ help:
 	@echo "make results-peers    handful beside SetFit, logistic regression, a CRF and nlp.js (needs HANDFUL_DATA, npm)"
 	@echo "make results-confidence  calibration, rejection, labels saved by suggest (needs HANDFUL_DATA)"
 	@echo "make results-bench    the baselines and the paper's tables (needs HANDFUL_DATA, hours)"
+	@echo "make results-serving  the service under load (needs HANDFUL_DATA)"
 	@echo "make shipped    train the checkpoint that comes with the package anew (needs HANDFUL_DATA, minutes)"
 
 demo: .venv/installed
 	@$(BIN)/handful demo
+
+serve: .venv/installed-serve
+	$(BIN)/handful serve
 
 test: .venv/installed-dev
 	$(BIN)/python -m pytest
@@ -63,6 +68,10 @@ results-bench: .venv/installed-dev
 	$(BIN)/handful bench --mode single --encoder minilm --data top --row '(w,w)' --figure
 	$(BIN)/python benchmarks/result_tables.py --write
 
+results-serving: .venv/installed-dev
+	$(BIN)/python benchmarks/serving.py --json results/serving.json
+	$(BIN)/python benchmarks/result_tables.py --write
+
 # SetFit and its kin go into an environment of their own: they are compared with, and never needed.
 results-peers: .venv/bin/python
 	$(PYTHON) -m venv .venv-peers
@@ -92,6 +101,10 @@ clean:
 # The stamps make a second run start at once; a changed pyproject or constraints file installs anew.
 .venv/installed: .venv/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+.venv/installed-serve: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[serve]'
 	@touch $@
 
 .venv/installed-dev: .venv/installed

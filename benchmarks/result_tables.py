@@ -19,6 +19,7 @@ from labels_saved import table as labels_table
 from out_of_domain import table as domains_table
 from peer_tables import ratio_table
 from peer_tables import table as peers_table
+from serving_tables import table as serving_table
 from span_tables import ablation_table, headline_table, parsing_table, spans_table
 
 from handful.bench.plan import all_records
@@ -246,6 +247,7 @@ TABLES: dict[str, dict[str, tuple[Callable[[Sequence[dict[str, Any]]], str], str
         "<!-- results:default -->\n": (default_table, "confidence.json"),
         "<!-- results:labels -->\n": (labels_table, "labels_saved.json"),
     },
+    "docs/serving.md": {"<!-- results:serving -->\n": (serving_table, "serving.json")},
     "docs/results.md": {
         "<!-- results:distance -->\n": (lambda _: distance_table(all_records(ROOT / "results")), "none"),
         "<!-- results:peers -->\n": (peers_table, "peers.json"),

@@ -21,7 +21,8 @@ def tables(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.parametrize(
-    "file", ["README.md", "docs/method.md", "docs/training.md", "docs/results.md", "docs/confidence.md"]
+    "file",
+    ["README.md", "docs/method.md", "docs/training.md", "docs/results.md", "docs/confidence.md", "docs/serving.md"],
 )
 def test_tables_are_those_of_the_measured_results(file: str, tables):
     assert tables.with_tables(file) == (ROOT / file).read_text(encoding="utf-8")
