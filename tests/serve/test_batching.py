@@ -161,3 +161,18 @@ def test_thousands_at_once_each_get_their_own(pool: ThreadPoolExecutor):
     assert [texts_of(parsed) for parsed in found] == [[str(n)] for n in range(3000)]
     assert max(len(texts) for _, texts in parse.batches) == 64
     assert all(isinstance(parse, Parse) for parsed in found for parse in parsed.parses)
+
+
+def test_what_waits_is_shared_by_the_workers_that_are_free(pool: ThreadPoolExecutor):
+    parse = Parsing()
+
+    async def ask() -> None:
+        asked = Batcher(parse, pool, window=0.001, most=32, at_once=2)
+        parse.free.clear()
+        waiting = [asyncio.create_task(asked.parse("b", [str(n)])) for n in range(8)]
+        await asyncio.sleep(0.02)
+        parse.free.set()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(ask())
+    assert sorted(len(texts) for _, texts in parse.batches) == [4, 4]

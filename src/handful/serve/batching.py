@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -34,6 +35,7 @@ class _Waiting:
 class _Queue:
     waiting: deque[_Waiting] = field(default_factory=deque)
     workers: set[asyncio.Task[None]] = field(default_factory=set)
+    resting: int = 0  # workers that wait for others to come
     crowded: bool = False  # the last batch was asked for by several
 
 
@@ -62,8 +64,7 @@ class Batcher:
         answer: asyncio.Future[Parsed] = asyncio.get_running_loop().create_future()
         queue = self._queues.setdefault(bot, _Queue())
         queue.waiting.append(_Waiting(texts, answer))
-        if len(queue.workers) < self._at_once:
-            queue.workers.add(asyncio.create_task(self._work(bot, queue)))
+        self._call_worker(bot, queue)
         return await answer
 
     @property
@@ -75,14 +76,22 @@ class Batcher:
         while workers := [worker for queue in self._queues.values() for worker in queue.workers]:
             await asyncio.gather(*workers, return_exceptions=True)
 
+    def _call_worker(self, bot: str, queue: _Queue) -> None:
+        if len(queue.workers) < self._at_once:
+            queue.workers.add(asyncio.create_task(self._work(bot, queue)))
+
     async def _work(self, bot: str, queue: _Queue) -> None:
         try:
             while queue.waiting:
                 if queue.crowded and self._gathered(queue) < self._most:
+                    queue.resting += 1
                     await asyncio.sleep(self._window)
+                    queue.resting -= 1
                 batch = self._taken(queue)
                 if batch:
                     queue.crowded = len(batch) > 1 or bool(queue.waiting)
+                    if queue.waiting:
+                        self._call_worker(bot, queue)
                     await self._answer(bot, batch)
         finally:
             task = asyncio.current_task()
@@ -96,10 +105,13 @@ class Batcher:
         return sum(len(waiting.texts) for waiting in queue.waiting)
 
     def _taken(self, queue: _Queue) -> list[_Waiting]:
-        """Whole requests, up to the most of a batch; a larger one goes alone."""
+        """Whole requests, up to the most of a batch; a larger one goes alone. What is there is shared with the workers
+        that are free: two small batches side by side are done before one large."""
+        free = self._at_once - len(queue.workers) + queue.resting + 1
+        most = min(self._most, math.ceil(self._gathered(queue) / free))
         batch: list[_Waiting] = []
         size = 0
-        while queue.waiting and (not batch or size + len(queue.waiting[0].texts) <= self._most):
+        while queue.waiting and (not batch or size + len(queue.waiting[0].texts) <= most):
             waiting = queue.waiting.popleft()
             if not waiting.answer.done():  # whoever has gone away needs no answer
                 batch.append(waiting)
