@@ -35,7 +35,7 @@ class _Waiting:
 class _Queue:
     waiting: deque[_Waiting] = field(default_factory=deque)
     workers: set[asyncio.Task[None]] = field(default_factory=set)
-    resting: int = 0  # workers that wait for others to come
+    busy: int = 0  # workers that have a batch under way
     crowded: bool = False  # the last batch was asked for by several
 
 
@@ -84,15 +84,17 @@ class Batcher:
         try:
             while queue.waiting:
                 if queue.crowded and self._gathered(queue) < self._most:
-                    queue.resting += 1
                     await asyncio.sleep(self._window)
-                    queue.resting -= 1
                 batch = self._taken(queue)
                 if batch:
                     queue.crowded = len(batch) > 1 or bool(queue.waiting)
                     if queue.waiting:
                         self._call_worker(bot, queue)
-                    await self._answer(bot, batch)
+                    queue.busy += 1
+                    try:
+                        await self._answer(bot, batch)
+                    finally:
+                        queue.busy -= 1
         finally:
             task = asyncio.current_task()
             queue.workers = {worker for worker in queue.workers if worker is not task}
@@ -107,8 +109,7 @@ class Batcher:
     def _taken(self, queue: _Queue) -> list[_Waiting]:
         """Whole requests, up to the most of a batch; a larger one goes alone. What is there is shared with the workers
         that are free: two small batches side by side are done before one large."""
-        free = self._at_once - len(queue.workers) + queue.resting + 1
-        most = min(self._most, math.ceil(self._gathered(queue) / free))
+        most = min(self._most, math.ceil(self._gathered(queue) / (self._at_once - queue.busy)))
         batch: list[_Waiting] = []
         size = 0
         while queue.waiting and (not batch or size + len(queue.waiting[0].texts) <= most):
