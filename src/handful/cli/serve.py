@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,6 +52,7 @@ def serve(
     ] = None,
     in_flight: Annotated[int, typer.Option("--in-flight", min=1, help="Requests at a time; more get a 503.")] = 128,
     max_body: Annotated[int, typer.Option("--max-body", min=1000, help="Bytes of a request.")] = 2_000_000,
+    max_import: Annotated[int, typer.Option("--max-import", min=1000, help="Bytes of an imported file.")] = 20_000_000,
     max_text: Annotated[int, typer.Option("--max-text", min=1, help="Characters of a sentence.")] = 2_000,
     max_examples: Annotated[int, typer.Option("--max-examples", min=1, help="Examples of a bot.")] = 20_000,
     window_ms: Annotated[
@@ -68,11 +70,12 @@ def serve(
         read_only=bot is not None and store is None,
         most_in_flight=in_flight,
         most_body=max_body,
+        most_import=max_import,
         most_text=max_text,
         most_examples=max_examples,
         window=window_ms / 1000,
-        origins=tuple(origins or ()),
-        hosts=tuple(hosts or ()),
+        origins=_origins(origins or []),
+        hosts=(host, *(hosts or ())),
         log_text=log_text,
     )
     if auth_token is not None and len(auth_token) < 8:
@@ -97,9 +100,17 @@ def _service(
         err.print(
             f"the store has a bot '{file.name}' already: that one is served, and {bot} is left alone", style="dim"
         )
-    if settings.default_bot is not None and file is None:
+    service = start(opened, file, settings, token=token)
+    if settings.default_bot is not None:
         opened.stamp(settings.default_bot)  # a misspelt name is told now
-    return start(opened, file, settings, token=token)
+    return service
+
+
+def _origins(given: list[str]) -> tuple[str, ...]:
+    for origin in given:
+        if not re.fullmatch(r"https?://[^/*\s]+/?", origin):
+            raise ConfigError(f"--allow-origin: found {origin!r}, expected a site such as https://bots.example")
+    return tuple(origin.rstrip("/") for origin in given)
 
 
 def _listen(service: Service, host: str, port: int) -> None:
@@ -137,7 +148,7 @@ def _listen(service: Service, host: str, port: int) -> None:
         if not service.settings.read_only
         else f"{where}: {_listed(bots)}, read-only"
     )
-    if not service.tokens.all():
+    if not service.tokens.guarded:
         err.print("no token is set: this machine alone is listened to, and may do everything", style="dim")
     # The server finishes what it has accepted, and then sends itself the signal once more: nothing is left to do then.
     for ending in (signal.SIGINT, signal.SIGTERM):

@@ -75,6 +75,11 @@ class AdaptedSpans:
         # Two scorers ask for the same sentences one after the other.
         self._last: tuple[tuple[Words, ...], list[Seen]] | None = None
 
+    @property
+    def label_texts(self) -> tuple[Sequence[Words], Sequence[Words]]:
+        """Of intents and of slots, as they are encoded."""
+        return self._shown.intent_texts, self._shown.slot_texts
+
     def predict(
         self, sentences: Sequence[Words], *, tag_candidates: Set[str] | None = None, hints: Hints | None = None
     ) -> list[Prediction]:

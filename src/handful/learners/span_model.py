@@ -88,6 +88,12 @@ class Encodings:
             np.stack([self.intents[text] for text in intents]), np.stack(types), np.stack(spans) if spans else empty
         )
 
+    def forget_labels(self, intents: Iterable[Words], slots: Iterable[Words]) -> None:
+        """All but these: a bot whose labels are described anew again and again must not grow by it."""
+        named, filled = set(intents), set(slots)
+        self.intents = {text: vector for text, vector in self.intents.items() if text in named}
+        self.slots = {text: vectors for text, vectors in self.slots.items() if text in filled}
+
     def only(self, sentences: Iterable[Words]) -> Encodings:
         """Without what no example says any more."""
         kept = {words: self.sentences[words] for words in sentences if words in self.sentences}

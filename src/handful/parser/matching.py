@@ -84,12 +84,10 @@ def named_slots(bot: Bot, name: str) -> tuple[SlotKind, ...]:
 def runs_away(pattern: str) -> bool:
     """Does it take ever so long for a few repeated characters? Tried, not proven: it can miss some."""
     compiled = re.compile(pattern)
-    # One character more at a time, so that this itself ends soon after the limit is passed.
-    return any(
-        _seconds(compiled, character * length + "\0") > _PATIENCE
-        for character in sorted({*"a1 -", *pattern})
-        for length in range(4, 30)
-    )
+    # What could be repeated: single characters, and the pattern's own words.
+    units = [*sorted({*"a1 -", *pattern}), *dict.fromkeys(re.findall(r"\w{2,12}", pattern))]
+    # One more at a time, so that this itself ends soon after the limit is passed.
+    return any(_seconds(compiled, unit * times + "\0") > _PATIENCE for unit in units for times in range(4, 30))
 
 
 def _seconds(pattern: re.Pattern[str], text: str) -> float:

@@ -268,7 +268,9 @@ class Parser:
         """A parser of another bot with the same model. What is known of sentences that both have is not encoded again,
         and what only the old one has is let go."""
         known = self._state[1].encodings.only(utterance.sentence for utterance in bot.document.utterances)
-        return type(self)(bot, self._learner, tuning=self.tuning, identity=self._identity, ready=Ready(known))
+        other = type(self)(bot, self._learner, tuning=self.tuning, identity=self._identity, ready=Ready(known))
+        other._state[1].forget_labels()
+        return other
 
     def save(self, path: str | Path) -> list[str]:
         """Writes the bot as Rasa-style YAML, and beside it what the model sees of its examples, so that the next start

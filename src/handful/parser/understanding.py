@@ -64,6 +64,11 @@ class Understanding:
         """The examples, each told by the others; None where the learner cannot do that."""
         return None if self._spans is None else self._spans.held_out(most)
 
+    def forget_labels(self) -> None:
+        """What was encoded of labels that the bot has no more."""
+        if self._spans is not None:
+            self.encodings.forget_labels(*self._spans.label_texts)
+
     @cached_property
     def confidence(self) -> Confidence | None:
         """None: the learner's own confidences are all there is, and nothing is rejected."""

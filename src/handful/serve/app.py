@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio.to_thread
@@ -17,7 +18,7 @@ from handful.errors import HandfulError
 from handful.serve import bots, examples, operations, parsing, rasa, transfer, versions
 from handful.serve.gate import Gate
 from handful.serve.refusals import Refusal, refusal_of
-from handful.serve.service import Service, plain
+from handful.serve.service import Service, known_caller, plain
 
 _BEARER = "HTTPBearer"
 _MOST_TOLD = 10  # of the values that do not fit
@@ -27,11 +28,13 @@ _REASONS = {404: "NotFound", 405: "MethodNotAllowed"}
 def create_app(service: Service) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_load_model, service)
-            yield
-            tasks.cancel_scope.cancel()
-        await service.stop()
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_load_model, service)
+                yield
+                tasks.cancel_scope.cancel()
+        finally:
+            await service.stop()
 
     app = FastAPI(
         title="handful",
@@ -41,6 +44,8 @@ def create_app(service: Service) -> FastAPI:
         docs_url=None,  # its page would load scripts from elsewhere
         redoc_url=None,
         openapi_url="/openapi.json",
+        # A path with a slash too many is no path here: it might be a bot's, where an intent's was meant.
+        redirect_slashes=False,
     )
     app.state.service = service
     app.add_exception_handler(HandfulError, _told)
@@ -48,7 +53,10 @@ def create_app(service: Service) -> FastAPI:
     app.add_exception_handler(HTTPException, _http)
     for part in (parsing, rasa, bots, examples, versions, transfer, operations):  # the first is asked most
         app.include_router(part.routes)
-    if service.settings.origins:
+    app.add_middleware(
+        Gate, settings=service.settings, metrics=service.metrics, log=service.log, admit=partial(_admit, service)
+    )
+    if service.settings.origins:  # outside the gate: a page that is let in may read its refusals, too
         app.add_middleware(
             CORSMiddleware,
             allow_origins=list(service.settings.origins),
@@ -56,7 +64,6 @@ def create_app(service: Service) -> FastAPI:
             allow_headers=["Authorization", "Content-Type"],
             expose_headers=["X-Request-ID", "X-Handful-Version", "X-Handful-Not-Written"],
         )
-    app.add_middleware(Gate, settings=service.settings, metrics=service.metrics, log=service.log)
     app.openapi = _with_tokens(app)
     return app
 
@@ -79,15 +86,24 @@ def _with_tokens(app: FastAPI) -> Callable[[], dict[str, Any]]:
     return openapi
 
 
+async def _admit(service: Service, token: str | None) -> None:
+    """Before a body is read: whoever may not come in is not listened to."""
+    await known_caller(service, token)
+
+
 async def _load_model(service: Service) -> None:
     """Before the first sentence comes; until then /readyz says so."""
     try:
         model = await anyio.to_thread.run_sync(service.live.model, abandon_on_cancel=True)
     except HandfulError as error:
+        service.live.failed = True
         service.log.event("model", problem=str(error))
-        return
-    service.metrics.model.info({"identity": model.identity})
-    service.log.event("model", identity=model.identity)
+    except Exception as error:
+        service.live.failed = True
+        service.log.fault(error)
+    else:
+        service.metrics.model.info({"identity": model.identity})
+        service.log.event("model", identity=model.identity)
 
 
 def _answer(request: Request, refusal: Refusal) -> Response:
@@ -100,7 +116,7 @@ def _answer(request: Request, refusal: Refusal) -> Response:
 async def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, HandfulError)
     refusal = refusal_of(error)
-    if refusal.status >= 500:
+    if refusal is not error and refusal.status >= 500:
         request.app.state.service.log.event("trouble", kind=type(error).__name__, message=str(error))
     return _answer(request, refusal)
 
@@ -120,6 +136,10 @@ async def _unfit(request: Request, error: Exception) -> Response:
     if any(one["type"] == "json_invalid" for one in found):
         told = found[0].get("ctx", {}).get("error", "it does not end")
         return _answer(request, Refusal(400, "BadRequest", f"the body is not JSON: {told}"))
+    if any(one["type"] == "model_attributes_type" and len(one["loc"]) == 1 for one in found):
+        return _answer(
+            request, Refusal(422, "Unprocessable", "the body is no JSON object with Content-Type: application/json")
+        )
     problems = [{"field": _field(one["loc"]), "message": _in_words(one)} for one in found[:_MOST_TOLD]]
     message = "; ".join(f"{p['field']}: {p['message']}" if p["field"] else p["message"] for p in problems)
     return _answer(request, Refusal(422, "Unprocessable", message, details={"problems": problems}))

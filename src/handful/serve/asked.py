@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -60,7 +60,7 @@ class _Marked(Given):
     marked: Text | None = Field(None, description="In place of both: `fly to [Oslo](city)`.")
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> _Marked:
+    def _one_of_both(self) -> Self:
         if (self.text is None) == (self.marked is None):
             raise ValueError("expected either 'text' (with 'slots') or 'marked'")
         if self.marked is not None and self.slots:
@@ -85,7 +85,15 @@ class GivenBot(Given):
     starter: bool = Field(False, description="Begin with the bot that comes with handful.")
 
 
-class BotChange(Given):
+class _Change(Given):
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError(f"expected at least one of {', '.join(type(self).model_fields)}")
+        return self
+
+
+class BotChange(_Change):
     threshold: Threshold | None = None
     descriptions: dict[Name, Text | None] | None = Field(None, description="What labels mean; null takes one away.")
 
@@ -96,7 +104,7 @@ class GivenIntent(Given):
     examples: list[OwnExample] = Field(default_factory=list, max_length=5000)
 
 
-class IntentChange(Given):
+class IntentChange(_Change):
     name: Name | None = Field(None, description="A new name.")
     description: Text | None = Field(None, description="What it means; null takes it away.")
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from handful.data.formats.annotation import CharacterSpan, annotate
 from handful.data.formats.markup import parse_example, write_example
-from handful.parser.parse import Parse
 from handful.serve.asked import GivenExample, OwnExample
 from handful.serve.refusals import Refusal
 from handful.serve.settings import ServeSettings
@@ -18,6 +17,7 @@ from handful.types import Utterance
 
 def given_utterance(given: GivenExample | OwnExample, intent: str, place: str, settings: ServeSettings) -> Utterance:
     """`place` names the value in the request, for whoever sent it."""
+    refuse_intent(intent, place)
     try:
         if given.marked is not None:
             refuse_text(given.marked, settings, f"{place}.marked")
@@ -35,6 +35,12 @@ def given_examples(given: Iterable[GivenExample], settings: ServeSettings) -> tu
         NewExample(given_utterance(example, example.intent, f"examples.{number}", settings))
         for number, example in enumerate(given)
     )
+
+
+def refuse_intent(name: str, place: str) -> None:
+    """What a path cannot say: browsers make `…/intents/..` the bot's own address before they send it."""
+    if {".", ".."} & set(name.replace("\\", "/").split("/")):
+        raise unfit(place, f"found the intent {name!r}, expected a name that a path can say")
 
 
 def refuse_text(text: str, settings: ServeSettings, place: str) -> None:
@@ -106,7 +112,3 @@ def bot_json(content: Content) -> dict[str, Any]:
         ],
         "examples": len(content.examples),
     }
-
-
-def parse_json(parse: Parse) -> dict[str, Any]:
-    return parse.as_json()

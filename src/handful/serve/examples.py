@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path, Query
 from handful.serve.answers import Changed, Examples
 from handful.serve.asked import GivenExample, GivenExamples, GivenIntent, IntentChange
 from handful.serve.bots import described
-from handful.serve.convert import changed_json, example_json, given_examples, given_utterance, unfit
+from handful.serve.convert import changed_json, example_json, given_examples, given_utterance, refuse_intent, unfit
 from handful.serve.service import AtVersion, Expect, Here, Reader, Summary, Writer, failures
 from handful.serve.store.errors import IntentExists, NoSuchIntent
 from handful.serve.store.values import Change, Content, NewExample, Rest
@@ -112,7 +112,7 @@ def change_intent(
             for example in content.examples
             if example.utterance.intent == intent
         }
-        change = Change(replace=moved, add_intents=(name,), remove_intents=(intent,), rest=_renamed(rest, intent, name))
+        change = Change(replace=moved, rename_intents={intent: name}, rest=_renamed(rest, intent, name))
         return change, f"renamed the intent {intent} to {name}"
 
     return changed_json(service.edited(bot, edit, caller, expect))
@@ -162,6 +162,7 @@ def _refuse_unknown(content: Content, intent: str) -> None:
 
 def _name(name: str) -> str:
     """As an utterance would have it: what cannot be seen would make two of one."""
+    refuse_intent(name, "name")
     try:
         Utterance.from_words(["a"], name)
     except ValueError as error:

@@ -11,7 +11,7 @@ import json
 import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,18 +20,25 @@ from handful.errors import HandfulError
 from handful.serve.logs import Log
 from handful.serve.metrics import Metrics
 from handful.serve.refusals import Refusal, internal, refusal_of
-from handful.serve.security import HEADERS, refuse_foreign
+from handful.serve.security import HEADERS, bearer, refuse_foreign
 from handful.serve.settings import ServeSettings
 
 _OPEN = {"/healthz", "/readyz", "/metrics"}  # answered however busy the server is
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_SMALL, _SENTENCE = 1_000, 100_000  # bytes of a body where none is needed, and of a sentence under Rasa's paths
 _REQUEST_ID = re.compile(r"[\w.:/+=-]{1,100}")
 _IMPORT = re.compile(r"/v1/bots/[^/]+/import")
 
 
+Admit = Callable[[str | None], Awaitable[None]]
+
+
 class Gate:
-    def __init__(self, app: ASGIApp, settings: ServeSettings, metrics: Metrics, log: Log) -> None:
-        self._app, self._settings, self._metrics, self._log = app, settings, metrics, log
-        self._under_way = 0
+    def __init__(self, app: ASGIApp, settings: ServeSettings, metrics: Metrics, log: Log, admit: Admit) -> None:
+        """`admit` refuses a caller by its token, before anything of its body is read."""
+        self._app, self._settings, self._metrics, self._log, self._admit = app, settings, metrics, log, admit
+        self._under_way = 0  # requests whose body is here, and whose answer is not
+        self._held = 0  # bytes of bodies, those that are being read as well
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -44,51 +51,88 @@ class Gate:
             request = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request
         answer = _Answer(send, request)
-        counted = scope["path"] not in _OPEN
-        if counted:
-            self._under_way += 1
-            self._metrics.in_flight.set(self._under_way)
         try:
-            await self._heard(scope, receive, answer, headers, counted)
+            await self._heard(scope, receive, answer, headers)
         except HandfulError as error:
             await answer.refuse(refusal_of(error))
         except Exception as error:
             self._log.fault(error, request=request)
             await answer.refuse(internal())
         finally:
-            if counted:
-                self._under_way -= 1
-                self._metrics.in_flight.set(self._under_way)
             self._told(scope, answer, time.perf_counter() - begun)
 
-    async def _heard(
-        self, scope: Scope, receive: Receive, answer: _Answer, headers: Mapping[bytes, str], counted: bool
-    ) -> None:
-        settings = self._settings
-        if counted and self._under_way > settings.most_in_flight:
-            self._metrics.turned_away.labels("busy").inc()
-            raise Refusal(503, "Busy", "too many requests are under way: try again in a second", retry_after=1)
+    async def _heard(self, scope: Scope, receive: Receive, answer: _Answer, headers: Mapping[bytes, str]) -> None:
+        settings, path = self._settings, scope["path"]
         refuse_foreign(scope["method"], headers.get(b"host"), headers.get(b"origin"), settings.hosts, settings.origins)
-        most = settings.most_import if _IMPORT.fullmatch(scope["path"]) else settings.most_body
+        if path.startswith("/v1/"):
+            await self._admit(bearer(headers.get(b"authorization")))
+        most = self._most(scope["method"], path)
+        held = _Held(self, most)
         try:
-            async with asyncio.timeout(settings.body_seconds):
-                body = await _body(receive, headers, most)
+            body = await self._body(receive, headers, held)
+            if path in _OPEN:
+                await self._app(scope, _given(body, receive), answer)
+                return
+            if self._under_way >= settings.most_in_flight:
+                raise self._turned_away("busy", _busy())
+            self._under_way += 1
+            self._metrics.in_flight.set(self._under_way)
+            try:
+                await self._app(scope, _given(body, receive), answer)
+            finally:
+                self._under_way -= 1
+                self._metrics.in_flight.set(self._under_way)
+        finally:
+            self._held -= held.size
+
+    def _most(self, method: str, path: str) -> int:
+        """Bytes of a body: as few as will do for those who need no token, or have it in the body."""
+        if path in _OPEN or method in {"GET", "HEAD", "DELETE", "OPTIONS"}:
+            return _SMALL
+        if _IMPORT.fullmatch(path):
+            return self._settings.most_import
+        return self._settings.most_body if path.startswith("/v1/") else min(self._settings.most_body, _SENTENCE)
+
+    async def _body(self, receive: Receive, headers: Mapping[bytes, str], held: _Held) -> bytes:
+        seconds = self._settings.body_seconds
+        announced = headers.get(b"content-length", "0")
+        if announced.isdecimal() and int(announced[:20]) > held.most:
+            raise self._turned_away("large", _too_large(held.most))
+        parts, more = [], True
+        try:
+            async with asyncio.timeout(seconds):
+                while more:
+                    message = await receive()
+                    if message["type"] != "http.request":  # half a body must not pass for a whole one
+                        raise Refusal(400, "Disconnected", "the connection ended before the body did")
+                    parts.append(message.get("body", b""))
+                    held.add(len(parts[-1]))
+                    more = message.get("more_body", False)
         except TimeoutError:
-            self._metrics.turned_away.labels("slow").inc()
-            raise Refusal(
-                408, "RequestTimeout", f"the body did not arrive within {settings.body_seconds:g} seconds"
-            ) from None
-        except Refusal:
-            self._metrics.turned_away.labels("large").inc()
-            raise
-        await self._app(scope, _given(body, receive), answer)
+            told = f"the body did not arrive within {seconds:g} seconds"
+            raise self._turned_away("slow", Refusal(408, "RequestTimeout", told)) from None
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def hold(self, size: int, held: int, most: int) -> None:
+        """Of a body that is being read: is there room for so many bytes more?"""
+        if held > most:
+            raise self._turned_away("large", _too_large(most))
+        self._held += size
+        if self._held > self._settings.most_held:
+            self._held -= size
+            raise self._turned_away("busy", _busy())
+
+    def _turned_away(self, reason: str, refusal: Refusal) -> Refusal:
+        self._metrics.turned_away.labels(reason).inc()
+        return refusal
 
     def _told(self, scope: Scope, answer: _Answer, seconds: float) -> None:
         # The pattern of the path, not the path: names of bots must not make a series each.
         endpoint = getattr(scope.get("route"), "path", "none")
         status = answer.status or 499  # 499: the client went away
-        self._metrics.requests.labels(scope["method"], endpoint, str(status)).observe(seconds)
-        if endpoint in _OPEN and status < 400:
+        method = scope["method"] if scope["method"] in _METHODS else "other"
+        self._metrics.requests.labels(method, endpoint, str(status)).observe(seconds)
+        if endpoint in _OPEN:
             return
         state: Mapping[str, Any] = scope.get("state", {})
         self._log.event(
@@ -135,22 +179,19 @@ class _Answer:
         await self({"type": "http.response.body", "body": body})
 
 
-async def _body(receive: Receive, headers: Mapping[bytes, str], most: int) -> bytes:
-    announced = headers.get(b"content-length", "0")
-    if announced.isdecimal() and int(announced) > most:
-        raise _too_large(most)
-    parts, size, more = [], 0, True
-    while more:
-        message = await receive()
-        if message["type"] != "http.request":  # the client is gone, and half a body must not pass for a whole one
-            raise Refusal(400, "Disconnected", "the connection ended before the body did")
-        part = message.get("body", b"")
-        size += len(part)
-        if size > most:
-            raise _too_large(most)
-        parts.append(part)
-        more = message.get("more_body", False)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+class _Held:
+    """What is held of one body."""
+
+    def __init__(self, gate: Gate, most: int) -> None:
+        self._gate, self.most, self.size = gate, most, 0
+
+    def add(self, size: int) -> None:
+        self._gate.hold(size, self.size + size, self.most)
+        self.size += size
+
+
+def _busy() -> Refusal:
+    return Refusal(503, "Busy", "too many requests are under way: try again in a second", retry_after=1)
 
 
 def _too_large(most: int) -> Refusal:

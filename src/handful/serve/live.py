@@ -58,6 +58,7 @@ class LiveBots:
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
         self._model: Model | None = None
+        self.failed = False  # to load it
 
     @property
     def loaded(self) -> int:

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 
 from handful import __version__
-from handful.errors import HandfulError
 from handful.serve.answers import Told
 from handful.serve.refusals import Refusal
 from handful.serve.security import bearer, require
@@ -21,26 +20,25 @@ _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".
 
 
 class State(Told):
-    state: Literal["ready", "loading the model", "stopping", "alive"]
+    state: Literal["ready", "alive"]
 
 
+@routes.head("/healthz", include_in_schema=False)
 @routes.get("/healthz", response_model=State)
 async def alive() -> dict[str, str]:
     """The process answers."""
     return {"state": "alive"}
 
 
+@routes.head("/readyz", include_in_schema=False)
 @routes.get("/readyz", response_model=State, responses={503: failures()[503]})
 async def ready(service: Here) -> dict[str, str]:
     """Send sentences here: the model is loaded, and the store can be reached."""
-    if service.stopping:
-        raise Refusal(503, "Stopping", "this server is stopping", retry_after=1)
+    if service.live.failed:
+        raise Refusal(503, "NoModel", "the model cannot be loaded: the server's log says why")
     if not service.live.ready:
         raise Refusal(503, "Loading", "the model is being loaded", retry_after=1)
-    try:
-        await anyio.to_thread.run_sync(service.store.ping)
-    except HandfulError as error:
-        raise Refusal(503, "StoreUnavailable", str(error), retry_after=1) from error
+    await anyio.to_thread.run_sync(service.store.ping)
     return {"state": "ready"}
 
 
@@ -55,6 +53,7 @@ async def metrics(request: Request, service: Here) -> Response:
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
+@routes.head("/", include_in_schema=False)
 @routes.get("/", include_in_schema=False)
 async def home(request: Request) -> Response:
     """A person gets the playground, a program Rasa's greeting."""

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Response
+import anyio.to_thread
+from fastapi import APIRouter, Request, Response
 
 from handful.data.formats.markup import write_example
 from handful.errors import Place
@@ -27,9 +28,14 @@ from handful.serve.store.values import Content
 routes = APIRouter(prefix="/v1/bots/{bot}", tags=["parsing"])
 
 
+_FEW = 20  # parses that are written as JSON at once; more are written away from the event loop
+_POOL = 150_000  # characters to choose suggestions from: some ten seconds of work
+
+
 @routes.post("/parse", response_model=VersionedParse, responses=failures())
-async def parse(bot: str, given: GivenText, service: Here, caller: Reader) -> Response:
+async def parse(bot: str, request: Request, given: GivenText, service: Here, caller: Reader) -> Response:
     """One sentence: its intent, its slots, and how sure the bot is."""
+    request.state.text = given.text
     refuse_text(given.text, service.settings, "text")
     parsed = await service.parsed(bot, [given.text])
     return plain({"version": parsed.version, **parsed.parses[0].as_json()})
@@ -43,7 +49,11 @@ async def parse_many(bot: str, given: GivenTexts, service: Here, caller: Reader)
     for number, text in enumerate(given.texts):
         refuse_text(text, service.settings, f"texts.{number}")
     parsed = await service.parsed(bot, given.texts)
-    return plain({"version": parsed.version, "parses": [found.as_json() for found in parsed.parses]})
+
+    def written() -> Response:
+        return plain({"version": parsed.version, "parses": [found.as_json() for found in parsed.parses]})
+
+    return await anyio.to_thread.run_sync(written) if len(given.texts) > _FEW else written()
 
 
 @routes.post("/explain", response_model=Why, responses=failures())
@@ -66,6 +76,8 @@ async def suggestions(bot: str, given: Pool, service: Here, caller: Reader) -> R
     """Of these sentences those that would teach the bot most, annotated as it understands them, to be corrected."""
     for number, text in enumerate(given.texts):
         refuse_text(text, service.settings, f"texts.{number}")
+    if (size := sum(map(len, given.texts))) > _POOL:
+        raise unfit("texts", f"found {size:,} characters in all, expected at most {_POOL:,}")
 
     def look(live: LiveBot) -> dict[str, Any]:
         found = suggest(_needed(live), given.texts, given.count)

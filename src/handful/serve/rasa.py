@@ -18,6 +18,7 @@ from handful.parser.parse import FALLBACK, Parse
 from handful.serve.answers import Failure, Told
 from handful.serve.convert import refuse_text
 from handful.serve.emulation import emulated, refuse_unknown
+from handful.serve.rasa_answers import AnyParse
 from handful.serve.refusals import not_readable
 from handful.serve.security import bearer, require
 from handful.serve.service import Here, Service, failures, known_caller, plain
@@ -62,20 +63,26 @@ class Version(Told):
     minimum_compatible_version: str
 
 
-class RasaParse(Told):
-    """Or what the emulation mode makes of it."""
-
-
 _PARSE_RESPONSES = failures(409) | {409: {"model": Failure, "description": "There is no default bot."}}
 
 
-@routes.post("/model/parse", response_model=RasaParse, responses=_PARSE_RESPONSES, openapi_extra=_BODY)
+@routes.post(
+    "/model/parse",
+    response_model=AnyParse,
+    responses=_PARSE_RESPONSES,
+    openapi_extra=_BODY,
+)
 async def parse(request: Request, service: Here, emulation_mode: Mode = None, token: Token = None) -> Response:
     """The default bot's parse, in Rasa's shape."""
     return await _parsed(request, service, None, emulation_mode, token)
 
 
-@routes.post("/bots/{bot}/model/parse", response_model=RasaParse, responses=_PARSE_RESPONSES, openapi_extra=_BODY)
+@routes.post(
+    "/bots/{bot}/model/parse",
+    response_model=AnyParse,
+    responses=_PARSE_RESPONSES,
+    openapi_extra=_BODY,
+)
 async def parse_with(
     bot: str, request: Request, service: Here, emulation_mode: Mode = None, token: Token = None
 ) -> Response:
@@ -192,7 +199,8 @@ def direct_message(text: str) -> dict[str, Any] | None:
     entities: list[dict[str, Any]] = []
     if found["entities"]:
         try:
-            values = json.loads(found["entities"])
+            values = json.loads(found["entities"], parse_constant=_no_number)
+            json.dumps(values, ensure_ascii=False, allow_nan=False).encode()
         except (ValueError, RecursionError) as error:
             raise not_readable(f"the entities behind '/{found['name']}' are not JSON: {error}") from None
         for name, value in values.items():
@@ -203,3 +211,7 @@ def direct_message(text: str) -> dict[str, Any] | None:
     intent = {"name": found["name"].strip(), "confidence": confidence}
     tokens = [[match.start(), match.end()] for match in re.finditer(r"\S+", stripped)]
     return {"text": stripped, "intent": intent, "entities": entities, "text_tokens": tokens, "intent_ranking": [intent]}
+
+
+def _no_number(written: str) -> None:
+    raise ValueError(f"found {written}, expected a number")

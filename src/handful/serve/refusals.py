@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from handful import __version__
@@ -15,6 +15,7 @@ from handful.serve.store.errors import (
     NoSuchExample,
     NoSuchIntent,
     NoSuchVersion,
+    OutcomeUnknown,
     StoreDamaged,
     StoreFull,
     StoreReadOnly,
@@ -72,13 +73,28 @@ _STATUSES: Sequence[tuple[tuple[type[HandfulError], ...], int, str]] = (
 _RETRY = {503: 1, 507: 60}
 
 
+# Of the store's own troubles a client is told this much: where it lies and what it said is the operator's business.
+_WORDS: Sequence[tuple[type[HandfulError], str]] = (
+    (StoreFull, "the store's disk is full; nothing was changed"),
+    (StoreReadOnly, "the store cannot be written to; nothing was changed"),
+    (
+        OutcomeUnknown,
+        "the store was lost while a change was being written: it may have been made or not; look at the bot's version "
+        "before you try again",
+    ),
+    (StoreUnavailable, "the store cannot be reached now; nothing was changed: try again"),
+    (StoreDamaged, "the store is damaged, or was given what it cannot keep; the server's log has more"),
+)
+
+
 def refusal_of(error: HandfulError) -> Refusal:
     if isinstance(error, Refusal):
         return error
     for kinds, status, reason in _STATUSES:
         if isinstance(error, kinds):
             details = {"version": error.found} if isinstance(error, VersionConflict) else {}
-            return Refusal(status, reason, str(error), details=details, retry_after=_RETRY.get(status))
+            message = next((words for kind, words in _WORDS if isinstance(error, kind)), str(error))
+            return Refusal(status, reason, message, details=details, retry_after=_RETRY.get(status))
     return internal()
 
 
@@ -89,6 +105,3 @@ def internal() -> Refusal:
 
 def not_readable(what: str) -> Refusal:
     return Refusal(400, "BadRequest", what)
-
-
-Tell = Callable[[str], None]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 from urllib.parse import urlsplit
 
+from handful.errors import HandfulError
 from handful.serve.refusals import Refusal
+from handful.serve.store.values import Scope
 
-Scope = Literal["read", "write", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -58,16 +60,36 @@ class Tokens:
     """Those that were given at the start, and those in the store, which may change while the server runs."""
 
     def __init__(self, fixed: Sequence[Known], stored: Callable[[], Sequence[Known]]) -> None:
-        self._fixed, self._stored = tuple(fixed), stored
+        self.fixed, self._stored = tuple(fixed), stored
         self._read: tuple[float, tuple[Known, ...]] | None = None
+        self._failed: tuple[float, HandfulError] | None = None
         self._lock = threading.Lock()
+        # Decided once: a server that others can reach must not open when its last token is taken away.
+        self.guarded = bool(self.all())
 
     def all(self) -> tuple[Known, ...]:
-        with self._lock:
-            now = time.monotonic()
-            if self._read is None or now - self._read[0] > _FRESH:
-                self._read = (now, (*self._fixed, *self._stored()))
+        """One caller asks the store; the others go on with what is known, and are told of a failure it had just now."""
+        if (fresh := self.fresh) is not None:
+            return fresh
+        if not self._lock.acquire(blocking=self._read is None):
+            assert self._read is not None
             return self._read[1]
+        try:
+            if (fresh := self.fresh) is not None:
+                return fresh
+            if self._failed is not None and time.monotonic() - self._failed[0] <= _FRESH:
+                raise self._failed[1]
+            return self._asked()
+        finally:
+            self._lock.release()
+
+    def _asked(self) -> tuple[Known, ...]:
+        try:
+            self._read = (time.monotonic(), (*self.fixed, *self._stored()))
+        except HandfulError as error:
+            self._failed = (time.monotonic(), error)
+            raise
+        return self._read[1]
 
     @property
     def fresh(self) -> tuple[Known, ...] | None:
@@ -81,19 +103,23 @@ def summed(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def caller_of(given: str | None, known: Sequence[Known]) -> Caller:
-    """Where no token exists anybody may do anything: such a server listens on this machine alone."""
-    if not known:
+def caller_of(given: str | None, known: Sequence[Known], *, guarded: bool) -> Caller:
+    """Where no token ever was anybody may do anything: such a server listens to this machine alone."""
+    if not guarded and not known:
         return ANYONE
     if not given:
         raise Refusal(401, "NotAuthenticated", "this server asks for a token: Authorization: Bearer …")
+    if (found := matching(given, known)) is None:
+        raise Refusal(401, "NotAuthenticated", "this token is not known here")
+    return Caller(found.name, found.scope)
+
+
+def matching(given: str, known: Sequence[Known]) -> Known | None:
     total, found = summed(given), None
     for token in known:  # all of them, whichever fits: the time tells nothing
         if hmac.compare_digest(total, token.sha256):
             found = token
-    if found is None:
-        raise Refusal(401, "NotAuthenticated", "this token is not known here")
-    return Caller(found.name, found.scope)
+    return found
 
 
 def require(caller: Caller, scope: Scope) -> None:
@@ -121,11 +147,11 @@ def refuse_foreign(
         raise Refusal(403, "ForeignHost", f"found the host {host!r}, expected {' or '.join(hosts)}")
     if origin is None or method in {"GET", "HEAD", "OPTIONS"} or origin in origins:
         return
-    if origin == "null" or urlsplit_netloc(origin) != (host or ""):
+    if origin == "null" or _netloc(origin) != (host or ""):
         raise Refusal(403, "ForeignOrigin", f"pages of {origin} may not change anything here: --allow-origin lets them")
 
 
-def urlsplit_netloc(url: str) -> str:
+def _netloc(url: str) -> str:
     try:
         return urlsplit(url).netloc
     except ValueError:
@@ -140,4 +166,9 @@ def _hostname(url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    return host in LOOPBACK or host.startswith("127.")
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -18,14 +18,15 @@ from handful.serve.live import LiveBot, LiveBots
 from handful.serve.logs import Log
 from handful.serve.metrics import Metrics
 from handful.serve.refusals import Refusal
-from handful.serve.security import Caller, Scope, Tokens, bearer, caller_of, require
+from handful.serve.security import Caller, Tokens, bearer, caller_of, matching, require
 from handful.serve.settings import ServeSettings
 from handful.serve.store import Store
-from handful.serve.store.errors import VersionConflict
-from handful.serve.store.values import Change, Changed, Content
+from handful.serve.store.store import Edit
+from handful.serve.store.values import Change, Changed, Scope
 
 T = TypeVar("T")
-Edit = Callable[[Content], tuple[Change, str]]
+_LISTED = 20  # bots, in an error
+_LOOKS = 16  # of which one is under way: more wait too long
 
 
 class Service:
@@ -34,7 +35,8 @@ class Service:
         self.metrics = Metrics()
         self.metrics.watch(lambda: live.loaded)
         self._parsing = ThreadPoolExecutor(settings.workers, "parse")
-        self._looking = ThreadPoolExecutor(1, "look")  # explain, suggest and check must not hold up parsing
+        # Explain, suggest and check must not hold up parsing, nor one of them the others.
+        self._looking, self._looks = ThreadPoolExecutor(2, "look"), 0
         self.batcher = Batcher(
             lambda name, texts: live.parse(name or self.default_bot(), texts),
             self._parsing,
@@ -43,7 +45,6 @@ class Service:
             at_once=settings.workers,
             observe=self.metrics.batches.observe,
         )
-        self.stopping = False
 
     async def parsed(self, bot: str | None, texts: list[str]) -> Parsed:
         """None: the default bot. Which one that is, is looked up once a batch."""
@@ -54,8 +55,14 @@ class Service:
         return found
 
     async def looked_at(self, bot: str, look: Callable[[LiveBot], T]) -> T:
-        """Of the bot as it is now; one at a time, away from the event loop and from parsing."""
-        return await asyncio.get_running_loop().run_in_executor(self._looking, lambda: look(self.live.now(bot)))
+        """Of the bot as it is now, away from the event loop and from parsing."""
+        if self._looks >= _LOOKS:
+            raise Refusal(503, "Busy", "too many explanations are asked for: try again in a second", retry_after=1)
+        self._looks += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._looking, lambda: look(self.live.now(bot)))
+        finally:
+            self._looks -= 1
 
     def changed(self, bot: str, change: Change, what: str, caller: Caller, expect: int | None) -> Changed:
         done = self.store.change(bot, change, what=what, by=caller.name, expect=expect)
@@ -63,38 +70,29 @@ class Service:
         return done
 
     def edited(self, bot: str, edit: Edit, caller: Caller, expect: int | None) -> Changed:
-        """A change that is made of what the bot is. Where somebody else was quicker it is made anew, unless the caller
-        has said which version is meant."""
-        for last in (False, False, False, True):
-            content = self.store.read(bot)
-            change, what = edit(content)
-            try:
-                return self.changed(bot, change, what, caller, expect or content.stamp.version)
-            except VersionConflict:
-                if last or expect is not None:
-                    raise
-        raise AssertionError("the last try has returned or raised")
+        done = self.store.edit(bot, edit, by=caller.name, expect=expect)
+        self.metrics.changes.inc()
+        return done
 
     def default_bot(self) -> str:
         """The bot of Rasa's own paths."""
         if self.settings.default_bot is not None:
             return self.settings.default_bot
-        names = [bot.name for bot in self.store.bots()]
+        names = self.store.names(_LISTED)
         if len(names) == 1:
             return names[0]
-        told = "there is no bot yet" if not names else f"there are {len(names)} bots, and none is the default"
+        told = "there is no bot yet" if not names else "there are several bots, and none is the default"
         raise Refusal(
             409,
             "Conflict",
             f"{told}: name one with --default, or ask /bots/NAME/model/parse",
-            details={"bots": names[:20]},
+            details={"bots": names},
         )
 
     async def stop(self) -> None:
-        self.stopping = True
         await self.batcher.finish()
         self._parsing.shutdown()
-        self._looking.shutdown()
+        self._looking.shutdown(wait=False, cancel_futures=True)
         self.store.close()
 
 
@@ -107,10 +105,13 @@ Here = Annotated[Service, Depends(_service)]
 
 
 async def known_caller(service: Service, given: str | None) -> Caller:
-    known = service.tokens.fresh
+    tokens = service.tokens
+    if given and (fixed := matching(given, tokens.fixed)) is not None:  # holds when the store is away, too
+        return Caller(fixed.name, fixed.scope)
+    known = tokens.fresh
     if known is None:  # only now and then is the store asked
-        known = await anyio.to_thread.run_sync(service.tokens.all)
-    return caller_of(given, known)
+        known = await anyio.to_thread.run_sync(tokens.all)
+    return caller_of(given, known, guarded=tokens.guarded)
 
 
 def _scoped(scope: Scope) -> Callable[..., Any]:

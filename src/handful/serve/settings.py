@@ -13,6 +13,7 @@ class ServeSettings:
     most_in_flight: int = 128  # requests at a time; more are turned away at once, so that memory stays flat
     most_body: int = 2_000_000  # bytes
     most_import: int = 20_000_000  # bytes of an imported file, and of all that is in an imported zip
+    most_held: int = 100_000_000  # bytes of all bodies at a time
     most_text: int = 2_000  # characters of a sentence
     most_texts: int = 500  # in one request
     most_examples: int = 20_000  # of a bot

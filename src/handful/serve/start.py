@@ -75,8 +75,9 @@ def start(
         settings = replace(settings, default_bot=settings.default_bot or file.name)
     fixed = [] if token is None else [Known(FIXED_TOKEN, "admin", summed(token))]
     tokens = Tokens(fixed, lambda: [Known(row.name, row.scope, row.sha256) for row in store.tokens()])
-    if not tokens.all():
-        settings = replace(settings, hosts=(*LOOPBACK, *settings.hosts))
+    # Where a token is asked for, it does not matter by which name.
+    hosts = () if tokens.guarded else tuple(host.lower() for host in (*LOOPBACK, *settings.hosts))
+    settings = replace(settings, hosts=hosts)
     one_blas_thread_for_good()
     sys.setswitchinterval(_SWITCH)
 
@@ -91,7 +92,7 @@ def start(
 
 def refuse_open(host: str, tokens: Tokens) -> None:
     """Without a token whoever reaches the server may change everything: so nobody but this machine does."""
-    if not tokens.all() and not is_loopback(host):
+    if not tokens.guarded and not is_loopback(host):
         raise ConfigError(
             f"--host {host}: found no token, expected one where other machines can reach the server: "
             "`handful store token add NAME`, or HANDFUL_AUTH_TOKEN"

@@ -26,6 +26,7 @@ from handful.serve.uploads import read_upload, without_folder
 
 routes = APIRouter(prefix="/v1", tags=["import and export"])
 
+_LONGEST_HEADER = 1_000
 _ENDINGS = {"rasa-yaml": "yml", "seq": "zip", "conll": "conll", "jsonl": "jsonl"}
 _ANY_FILE: dict[str, Any] = {
     "requestBody": {
@@ -62,7 +63,8 @@ def export(
         "X-Handful-Version": str(content.stamp.version),
     }
     if lost:
-        headers["X-Handful-Not-Written"] = "; ".join(lost).encode("ascii", "backslashreplace").decode()
+        told = "; ".join(lost).encode("ascii", "backslashreplace").decode()
+        headers["X-Handful-Not-Written"] = told if len(told) <= _LONGEST_HEADER else f"{told[:_LONGEST_HEADER]} ..."
     return Response(written, media_type="application/octet-stream", headers=headers)
 
 
@@ -80,7 +82,7 @@ async def import_(
     """All of a file or, where a line of it does not fit, nothing. The bot must be there: make it first."""
     body = await request.body()
 
-    def work() -> dict[str, Any]:
+    def work() -> Response:
         service.store.stamp(bot)  # a bot that is not there is told before its file is read
         document = read_upload(body, format, file, service.settings)
         change = change_of(document)
@@ -92,9 +94,9 @@ async def import_(
             return replace(change, rest=joined(content.rest, document)), str(what)
 
         changed = service.edited(bot, edit, caller, expect)
-        return {**changed_json(changed), "warnings": [warning.message for warning in document.warnings]}
+        return plain({**changed_json(changed), "warnings": [warning.message for warning in document.warnings]})
 
-    return plain(await anyio.to_thread.run_sync(work))
+    return await anyio.to_thread.run_sync(work)
 
 
 # -- documents and changes ---------------------------------------------------------------------------------------------

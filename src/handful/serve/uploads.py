@@ -7,6 +7,7 @@ import io
 import json
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -16,13 +17,15 @@ from handful.data.formats import rasa_yaml
 from handful.data.reading import detect, format_named
 from handful.errors import SHOWN_PROBLEMS, DataError, HandfulError
 from handful.parser.matching import runs_away
-from handful.serve.convert import refuse_text
+from handful.serve.convert import refuse_intent, refuse_text
 from handful.serve.refusals import Refusal
 from handful.serve.settings import ServeSettings
 
 _MOST_MEMBERS = 500  # of a zip
 _MOST_PATTERNS = 200  # expressions of a bot: each is tried before it is let in
 _LONGEST_PATTERN = 500
+# All that zipfile raises on damaged, encrypted or exotic archives.
+_DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError, ValueError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,8 @@ def read_upload(body: bytes, format: str | None, file: str | None, settings: Ser
             ) from error
     _refuse_settings(document)
     _refuse_patterns(document)
+    for intent in dict.fromkeys(utterance.intent for utterance in document.utterances):
+        refuse_intent(intent, "the file")
     for number, utterance in enumerate(document.utterances, 1):
         refuse_text(utterance.text, settings, f"example {number}")
     _refuse_halves(document)
@@ -76,25 +81,35 @@ def _laid_out(body: bytes, folder: Path, name: str, settings: ServeSettings) -> 
     left = settings.most_import
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
+            members = [member for member in archive.infolist() if not _is_nothing(member)]
             if len(members) > _MOST_MEMBERS:
                 raise Refusal(
                     422, "Unprocessable", f"the zip has {len(members)} files, expected at most {_MOST_MEMBERS}"
                 )
             for member in members:
+                if member.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+                    raise ValueError("found a kind of compression that is not read here")
                 with archive.open(member) as opened:
                     content = opened.read(left + 1)  # the size that the zip tells may lie
                 left -= len(content)
                 if left < 0:
                     raise Refusal(413, "TooLarge", f"what is in the zip is larger than {settings.most_import:,} bytes")
                 target = root / _inside(member.filename)
+                if target.exists():
+                    raise ValueError(f"found two files {target.relative_to(root)} in it")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+    except _DAMAGED as error:
         raise Refusal(
             422, "Unprocessable", f"the zip cannot be read: {without_folder(str(folder), str(error))}"
         ) from error
     return _only_child(root)
+
+
+def _is_nothing(member: zipfile.ZipInfo) -> bool:
+    """Folders, and what a Mac puts beside each file."""
+    path = PurePosixPath(member.filename)
+    return member.is_dir() or "__MACOSX" in path.parts or path.name.startswith("._")
 
 
 def _inside(name: str) -> Path:
@@ -169,9 +184,10 @@ def _refuse_patterns(document: Document) -> None:
 
 
 def _refuse_halves(document: Document) -> None:
-    """Half a character in a table or in metadata, which no database keeps."""
+    """Half a character in a table, or in metadata what is no JSON: a date, or no number. No database keeps that."""
     said = [document.synonyms, document.lookups, document.regexes, document.descriptions, document.intent_metadata]
     try:
-        json.dumps([*said, *document.example_metadata.values()], ensure_ascii=False, default=str).encode()
-    except (UnicodeEncodeError, TypeError) as error:
-        raise Refusal(422, "Unprocessable", f"found text that is not whole in the file: {error}") from error
+        written = json.dumps([*said, *document.example_metadata.values()], ensure_ascii=False, allow_nan=False)
+        written.encode()
+    except (UnicodeEncodeError, TypeError, ValueError) as error:
+        raise Refusal(422, "Unprocessable", f"found what cannot be kept: {error}") from error

@@ -123,6 +123,9 @@ def test_what_buttons_send_is_taken_at_its_word(client: TestClient):
     broken = sent(client, {"text": "/fly{city: Oslo}"})
     assert broken.status_code == 400
     assert "are not JSON" in broken.json()["message"]
+    for odd in ('/book{"a": NaN}', '/book{"a": 1e999}', '/book{"a": "\\ud800"}', '/book{"a"'):
+        assert sent(client, {"text": odd}).status_code in {200, 400}, odd
+    assert sent(client, {"text": '/book{"a": NaN}'}).status_code == 400
     assert sent(client, {"text": "/ what now"}).json()["intent"]["name"] != " what now", "a slash alone is a sentence's"
 
 

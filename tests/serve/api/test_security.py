@@ -14,9 +14,14 @@ from handful.serve.security import Known, Tokens, caller_of, is_loopback, summed
 from handful.serve.settings import ServeSettings
 from handful.serve.start import refuse_open
 from handful.serve.store import Store
+from handful.serve.store.errors import StoreUnavailable
 from serve.api.conftest import Serve
 
-READ, WRITE, ADMIN = ("GET", "/v1/bots/b", None), ("PATCH", "/v1/bots/b", {}), ("DELETE", "/v1/bots/b", None)
+READ, WRITE, ADMIN = (
+    ("GET", "/v1/bots/b", None),
+    ("PATCH", "/v1/bots/b", {"threshold": "off"}),
+    ("DELETE", "/v1/bots/b", None),
+)
 
 
 def asked(client: TestClient, what: tuple[str, str, object], token: str | None) -> int:
@@ -34,7 +39,9 @@ def test_a_scope_allows_what_it_says_and_less(serve: Serve):
     assert allowed == {"read": [200, 403, 403], "write": [200, 200, 403], "admin": [200, 200, 204]}
     assert [asked(client, READ, token) for token in (None, "", "wrong", tokens["read"] + "x")] == [401] * 4
     assert client.get("/v1/bots", headers={"authorization": f"Basic {tokens['read']}"}).status_code == 401
-    refused = client.patch("/v1/bots/b", json={}, headers={"authorization": f"Bearer {tokens['read']}"})
+    refused = client.patch(
+        "/v1/bots/b", json={"threshold": "off"}, headers={"authorization": f"Bearer {tokens['read']}"}
+    )
     assert refused.json()["details"] == {"scope": "read", "needed": "write"}
     assert client.get("/v1/bots").headers["www-authenticate"] == "Bearer"
 
@@ -55,20 +62,20 @@ def test_tokens_are_kept_as_sums_and_forgotten_soon(monkeypatch: pytest.MonkeyPa
     assert token not in repr(row)
     assert row.sha256 == summed(token)
     tokens = Tokens([], lambda: [Known(row.name, row.scope, row.sha256) for row in store.tokens()])
-    assert caller_of(token, tokens.all()).name == "anna"
+    assert caller_of(token, tokens.all(), guarded=True).name == "anna"
     store.remove_token("anna")
     store.add_token("bert", "read")
-    assert caller_of(token, tokens.all()).name == "anna", "asked for again within a second"
+    assert caller_of(token, tokens.all(), guarded=True).name == "anna", "asked for again within a second"
     monkeypatch.setattr(security, "_FRESH", 0.0)
     with pytest.raises(Exception, match="not known here"):
-        caller_of(token, tokens.all())
+        caller_of(token, tokens.all(), guarded=True)
 
 
 def test_every_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch):
     compared: list[tuple[str, str]] = []
     monkeypatch.setattr(security.hmac, "compare_digest", lambda a, b: compared.append((a, b)) or a == b)
     known = [Known(f"t{n}", "read", summed(f"token {n}")) for n in range(5)]
-    assert caller_of("token 1", known).name == "t1"
+    assert caller_of("token 1", known, guarded=True).name == "t1"
     assert len(compared) == 5, "whichever fits, all are looked at"
 
 
@@ -143,3 +150,59 @@ def test_a_fault_of_ours_is_a_500_without_a_word_of_it(serve: Serve, monkeypatch
     assert row["kind"] == "RuntimeError"
     assert row["request"] == answer.headers["x-request-id"]
     assert "secret" not in log.getvalue()
+
+
+def test_a_server_does_not_open_when_its_last_token_goes(serve: Serve, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(security, "_FRESH", 0.0)
+    store = Store.open("sqlite://")
+    token = store.add_token("anna", "admin")
+    client = serve(store=store)
+    assert client.get("/v1/bots", headers={"authorization": f"Bearer {token}"}).status_code == 200
+    store.remove_token("anna")
+    assert client.get("/v1/bots").status_code == 401
+    assert client.get("/v1/bots", headers={"authorization": f"Bearer {token}"}).status_code == 401
+
+
+def test_a_stranger_is_turned_away_before_the_body_is_read(serve: Serve):
+    client = serve(token="a long secret")
+    read = 0
+
+    def body():
+        nonlocal read
+        for _ in range(100):
+            read += 1
+            yield b"a" * 10_000
+
+    assert client.post("/v1/bots/b/import", content=body()).status_code == 401
+    large = json.dumps({"text": "a" * 200_000})
+    assert client.post("/model/parse", content=large).status_code == 413, "its token may be in the body, so it is read"
+    assert client.post("/healthz", content="a" * 2000).status_code == 413
+
+
+def test_the_fixed_token_holds_while_the_store_is_away(serve: Serve, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(security, "_FRESH", 0.0)
+    client = serve(token="a long secret")
+    asked_store: list[int] = []
+
+    def gone(_: Store) -> None:
+        asked_store.append(1)
+        raise StoreUnavailable("postgresql://handful:…@db.internal: 10.1.2.3 does not answer")
+
+    monkeypatch.setattr(Store, "tokens", gone)
+    assert client.get("/v1/formats", headers={"authorization": "Bearer a long secret"}).status_code == 200
+    assert not asked_store
+    refused = client.get("/v1/bots", headers={"authorization": "Bearer another"})
+    assert (refused.status_code, refused.json()["reason"]) == (503, "StoreUnavailable")
+    assert "10.1.2.3" not in refused.text, "where the store lies is nobody's business"
+
+
+@pytest.mark.parametrize("name", ["..", ".", "a/../b", "..\\x"])
+def test_no_intent_has_a_name_that_leads_a_path_astray(client: TestClient, name: str):
+    assert client.post("/v1/bots/travel/intents", json={"name": name}).status_code == 422
+    added = {"examples": [{"intent": name, "text": "x"}]}
+    assert client.post("/v1/bots/travel/examples", json=added).status_code == 422
+    assert client.patch("/v1/bots/travel/intents/fly", json={"name": name}).status_code == 422
+    marked = f"nlu:\n- intent: '{name}'\n  examples: |\n    - x\n"
+    assert client.post("/v1/bots/travel/import", content=marked).status_code == 422
+    assert client.delete("/v1/bots/travel/", follow_redirects=True).status_code == 404
+    assert client.get("/v1/bots/travel").status_code == 200

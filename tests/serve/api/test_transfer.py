@@ -214,3 +214,44 @@ def test_a_corrected_example_keeps_what_its_file_said_of_it(empty: TestClient):
     out = empty.get("/v1/bots/b/export").text
     assert "seen: 7" in out
     assert "[Oslo](city)" in out
+
+
+@pytest.mark.parametrize("number", [".nan", ".inf"])
+def test_metadata_that_no_database_keeps_is_refused(empty: TestClient, number: str):
+    text = f"nlu:\n- intent: fly\n  examples:\n  - text: to Oslo\n    metadata: {{seen: {number}}}\n"
+    assert imported(empty, text).status_code == 422
+    assert empty.get("/v1/bots/b").json()["version"] == 1
+
+
+def test_zips_as_people_make_them(empty: TestClient):
+    made_on_a_mac = zipped({"bot.yml": RASA_YAML, "__MACOSX/._bot.yml": b"\0\1", "._bot.yml": b"\0"})
+    assert imported(empty, made_on_a_mac).status_code == 200
+    twice = io.BytesIO()
+    with zipfile.ZipFile(twice, "w") as archive:
+        archive.writestr("../seq.in", "a\n")
+        archive.writestr("seq.in", "b\n")
+    assert "two files" in imported(empty, twice.getvalue()).json()["message"]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("seq.in", "a b c d e f g " * 100)
+    damaged = bytearray(packed.getvalue())
+    damaged[50:60] = b"\xff" * 10
+    assert imported(empty, bytes(damaged)).status_code == 422
+    with zipfile.ZipFile(packed := io.BytesIO(), "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("seq.in", "a\n")
+    assert imported(empty, packed.getvalue()).status_code == 422
+
+
+def test_a_renamed_intent_keeps_its_place(empty: TestClient):
+    for name in ("a", "b", "c"):
+        empty.post("/v1/bots/b/intents", json={"name": name, "examples": [{"text": name}]})
+    empty.patch("/v1/bots/b/intents/a", json={"name": "z"})
+    assert [intent["name"] for intent in empty.get("/v1/bots/b").json()["intents"]] == ["z", "b", "c"]
+    assert [e["intent"] for e in empty.get("/v1/bots/b/examples").json()["examples"]] == ["z", "b", "c"]
+
+
+def test_a_long_list_of_what_is_not_written_is_cut(empty: TestClient):
+    imported(empty, RASA_YAML)
+    for number in range(60):
+        empty.post("/v1/bots/b/intents", json={"name": f"an intent with a long name and the number {number}"})
+    assert len(empty.get("/v1/bots/b/export").headers["x-handful-not-written"]) < 1100

@@ -5,6 +5,7 @@ import { button, byId, element } from "./dom.js";
 
 const SHORT = 8_000; // milliseconds; a toast with something to press stays while it is looked at
 let clearing = null;
+const dismissals = new WeakMap(); // of each toast: whoever waits for its answer must hear that it is gone
 let lastHeld = null; // what had the focus before a toast did
 
 document.addEventListener("focusin", (event) => {
@@ -24,7 +25,7 @@ export function announce(words) {
 /** `actions`: [[name, function]]; a toast of the same `key` takes the place of the one before. */
 export function toast(words, { kind = "info", key = words, actions = [], stays = false, onclose = () => {} } = {}) {
   const region = byId("toasts");
-  for (const old of region.children) if (old.dataset.key === key) old.remove();
+  for (const old of [...region.children]) if (old.dataset.key === key) dismissals.get(old)();
   let timer = null;
   const close = () => {
     clearTimeout(timer);
@@ -56,8 +57,9 @@ export function toast(words, { kind = "info", key = words, actions = [], stays =
   made.addEventListener("pointerleave", wait);
   made.addEventListener("focusin", () => clearTimeout(timer));
   made.addEventListener("focusout", wait);
+  dismissals.set(made, dismiss);
   region.append(made);
-  while (region.children.length > 4) region.firstElementChild.remove();
+  while (region.children.length > 4) dismissals.get(region.firstElementChild)();
   keepOnTop(region);
   wait();
   return close;

@@ -35,6 +35,8 @@ def backup(store: Store, file: Path) -> Counts:
     temporary = file.with_name(f".{file.name}.{os.getpid()}.partial")
     database, counts, total = store.database, Counter[str](), hashlib.sha256()
     try:
+        # It holds what people said, and the sums of tokens.
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600))
         with gzip.open(temporary, "wb") as out, database.lock, told(store.url), database.engine.connect() as plain:
             # A transaction of SQLite sees one moment as it is; it must not hold up those who write.
             options = {"reading": True} if database.is_sqlite else {"isolation_level": "REPEATABLE READ"}

@@ -25,6 +25,8 @@ def apply(
             _end(connection, table, now(table, bot), version)
     changing = tuple(dict.fromkeys([*change.replace, *change.remove]))
     places = _ended(connection, name, bot, changing, version)
+    for intent, new in change.rename_intents.items():
+        _rename(connection, name, bot, intent, new, version)
     for intent in dict.fromkeys(change.remove_intents):
         if not _end(connection, intents, now(intents, bot) & (intents.c.name == intent), version):
             raise NoSuchIntent(f"the bot '{name}' has no intent '{intent}'")
@@ -32,10 +34,11 @@ def apply(
     added = [*((places[id], example) for id, example in change.replace.items()), *((None, e) for e in change.add)]
     _declare(connection, name, bot, change.add_intents, [e for _, e in added], version)
     made = _insert(connection, bot, added, version)
-    if made and (count := _count(connection, bot)) > most:
-        raise TooManyExamples(
-            f"the bot '{name}' would have {count:,} examples, and {most:,} are the most that a bot may have"
-        )
+    for table in (examples, intents):
+        if (count := _count(connection, table, bot)) > most:
+            raise TooManyExamples(
+                f"the bot '{name}' would have {count:,} {table.name}, and {most:,} are the most that a bot may have"
+            )
     _set_rest(connection, bot, change, version)
     _close(connection, Stamp(bot, version), what, by, when)
     return Changed(Stamp(bot, version), tuple(made))
@@ -76,6 +79,18 @@ def _ended(connection: Connection, name: str, bot: int, ids: Sequence[int], vers
     if missing:
         raise NoSuchExample(f"the bot '{name}' has no example {missing[0]}: it may have been changed or taken away")
     return places
+
+
+def _rename(connection: Connection, name: str, bot: int, intent: str, new: str, version: int) -> None:
+    """In its place. Its examples are the change's own to move."""
+    where = now(intents, bot) & (intents.c.name == intent)
+    place = connection.execute(select(intents.c.place).where(where)).scalar()
+    if place is None:
+        raise NoSuchIntent(f"the bot '{name}' has no intent '{intent}'")
+    if connection.execute(select(intents.c.id).where(now(intents, bot) & (intents.c.name == new))).first():
+        raise IntentExists(f"the bot '{name}' has the intent '{new}' already")
+    _end(connection, intents, where, version)
+    connection.execute(insert(intents).values(bot=bot, place=place, since=version, name=new))
 
 
 def _declare(
@@ -119,8 +134,8 @@ def _places(connection: Connection, bot: int, count: int) -> int:
     return first
 
 
-def _count(connection: Connection, bot: int) -> int:
-    return connection.execute(select(func.count()).select_from(examples).where(now(examples, bot))).scalar_one()
+def _count(connection: Connection, table: Table, bot: int) -> int:
+    return connection.execute(select(func.count()).select_from(table).where(now(table, bot))).scalar_one()
 
 
 def _set_rest(connection: Connection, bot: int, change: Change, version: int) -> None:

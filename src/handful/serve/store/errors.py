@@ -68,6 +68,10 @@ class StoreUnavailable(StoreError):
     """It cannot be reached now; later it may."""
 
 
+class OutcomeUnknown(StoreUnavailable):
+    """It was lost while a change was being written."""
+
+
 class StoreFull(StoreError):
     """Its disk is full. Nothing was changed."""
 
@@ -95,6 +99,11 @@ def check_name(name: str, what: str) -> None:
         )
 
 
+_UNKNOWN = (
+    "while a change was being written: it may have been made or not; look at the bot's version before you try again"
+)
+
+
 @contextmanager
 def told(shown_url: str, *, committing: bool = False) -> Iterator[None]:
     """A database's errors as a store's. `committing`: a connection that is lost now leaves open what was done."""
@@ -107,18 +116,20 @@ def told(shown_url: str, *, committing: bool = False) -> Iterator[None]:
     except InvalidRequestError as error:
         raise StoreUnavailable(f"{shown_url}: the connection was lost: try again") from error
     except SQLAlchemyError as error:
-        raise StoreDamaged(f"{shown_url}: {error}") from error
+        raise StoreDamaged(f"{shown_url}: {type(error).__name__}") from error
 
 
 def _told(error: DBAPIError, shown_url: str, committing: bool) -> StoreError:
     of_sqlite = getattr(error.orig, "sqlite_errorname", None)
     if of_sqlite is not None:
-        return _of_sqlite(of_sqlite, shown_url, str(error.orig))
+        return _of_sqlite(of_sqlite, shown_url, str(error.orig), committing)
     return _of_postgres(error, shown_url, committing)
 
 
-def _of_sqlite(name: str, shown_url: str, message: str) -> StoreError:
+def _of_sqlite(name: str, shown_url: str, message: str, committing: bool) -> StoreError:
     match name:
+        case _ if name.startswith("SQLITE_IOERR") and committing:
+            return OutcomeUnknown(f"{shown_url}: its disk failed ({name.lower()}) {_UNKNOWN}")
         case "SQLITE_FULL":
             return StoreFull(f"{shown_url}: the disk is full; nothing was changed")
         case _ if name.startswith("SQLITE_READONLY") or name == "SQLITE_PERM":
@@ -139,7 +150,9 @@ def _of_sqlite(name: str, shown_url: str, message: str) -> StoreError:
 
 def _of_postgres(error: DBAPIError, shown_url: str, committing: bool) -> StoreError:
     state = getattr(error.orig, "sqlstate", None) or ""
-    message = " ".join(str(error.orig).split())
+    # The first line alone: what follows may quote somebody's words.
+    primary = getattr(getattr(error.orig, "diag", None), "message_primary", None)
+    message = " ".join((primary or str(error.orig)).split())
     if state.startswith("53") and state != "53300":  # disk, memory
         return StoreFull(f"{shown_url}: the database server has no room left; nothing was changed")
     if state == "25006":
@@ -148,10 +161,7 @@ def _of_postgres(error: DBAPIError, shown_url: str, committing: bool) -> StoreEr
     unsent = not state and isinstance(error, DataError)
     lost = error.connection_invalidated or state[:2] in {"08", "57"} or (state in {"53300", ""} and not unsent)
     if lost and committing:
-        return StoreUnavailable(
-            f"{shown_url}: the connection was lost while a change was being written: it may have been made or not; "
-            "look at the bot's version before you try again"
-        )
+        return OutcomeUnknown(f"{shown_url}: the connection was lost {_UNKNOWN}")
     if lost:
         return StoreUnavailable(f"{shown_url}: the database cannot be reached: {_without_password(message)}")
     if state in {"40001", "40P01", "55P03"}:

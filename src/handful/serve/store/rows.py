@@ -9,7 +9,7 @@ from sqlalchemy import Row
 
 from handful.data.formats.annotation import CharacterSpan, annotate
 from handful.serve.store.errors import StoreDamaged
-from handful.serve.store.values import NewExample, Rest, StoredExample
+from handful.serve.store.values import NewExample, Rest, Scope, StoredExample
 from handful.types import Slot, Utterance, Word
 
 
@@ -93,8 +93,6 @@ def one_of(values: Iterable[Any], found: Any) -> Any:
 
 
 def scope_of(found: str) -> Any:
-    from handful.serve.store.values import Scope
-
     return one_of(get_args(Scope), found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -41,6 +41,9 @@ from handful.serve.store.values import (
     TokenRow,
     VersionRow,
 )
+
+# What shall be done to a bot, and what its history says of it.
+Edit = Callable[[Content], tuple[Change, str]]
 
 
 class Store:
@@ -85,6 +88,11 @@ class Store:
             for row in rows
         ]
 
+    def names(self, limit: int) -> list[str]:
+        """Of the first bots, without a look at what is in them."""
+        with self._reading() as connection:
+            return list(connection.execute(select(bots.c.name).order_by(bots.c.name).limit(limit)).scalars())
+
     def stamp(self, name: str) -> Stamp:
         with self._reading() as connection:
             return self._stamp(connection, name)
@@ -93,25 +101,28 @@ class Store:
         self, name: str, version: int | None = None, *, known: Mapping[int, StoredExample] | None = None
     ) -> Content:
         """The bot as it is, or was. Examples that are `known` are not made again: what has a number never changes."""
-        known = known or {}
         with self._reading() as connection:
             stamp = self._stamp(connection, name)
             if version is not None:
                 stamp = self._at(stamp, name, version)
-            # Each version's rows stand for ever, so these queries agree without a transaction.
-            where = at(examples, stamp.bot, stamp.version)
-            rows = connection.execute(select(examples).where(where).order_by(examples.c.place, examples.c.id)).all()
-            named = connection.execute(
-                select(intents.c.name)
-                .where(at(intents, stamp.bot, stamp.version))
-                .order_by(intents.c.place, intents.c.id)
-            ).scalars()
-            names = tuple(named)
-            content = connection.execute(select(rests.c.content).where(at(rests, stamp.bot, stamp.version))).scalar()
+            return self._content(connection, name, stamp, known or {})
+
+    @staticmethod
+    def _content(connection: Connection, name: str, stamp: Stamp, known: Mapping[int, StoredExample]) -> Content:
+        """Each version's rows stand for ever, so these queries agree without a transaction."""
+        where = at(examples, stamp.bot, stamp.version)
+        rows = connection.execute(select(examples).where(where).order_by(examples.c.place, examples.c.id)).all()
+        where = at(intents, stamp.bot, stamp.version)
+        names = connection.execute(
+            select(intents.c.name).where(where).order_by(intents.c.place, intents.c.id)
+        ).scalars()
+        found = tuple(names)
+        content = connection.execute(select(rests.c.content).where(at(rests, stamp.bot, stamp.version))).scalar()
         if content is None:  # deleted between two of the queries
             raise _no_bot(name)
-        found = tuple(known.get(row.id) or example_of(row) for row in rows)
-        return Content(name, stamp, names, found, rest_of(content))
+        return Content(
+            name, stamp, found, tuple(known.get(row.id) or example_of(row) for row in rows), rest_of(content)
+        )
 
     def versions(self, name: str, *, before: int | None = None, limit: int = 50) -> list[VersionRow]:
         with self._reading() as connection:
@@ -127,11 +138,12 @@ class Store:
     def compare(self, name: str, older: int, newer: int) -> Difference:
         before = self.read(name, older)
         after = self.read(name, newer, known={example.id: example for example in before.examples})
+        had, has = set(before.intents), set(after.intents)
         return Difference(
             added=_missing(after, before),
             removed=_missing(before, after),
-            added_intents=tuple(intent for intent in after.intents if intent not in set(before.intents)),
-            removed_intents=tuple(intent for intent in before.intents if intent not in set(after.intents)),
+            added_intents=tuple(intent for intent in after.intents if intent not in had),
+            removed_intents=tuple(intent for intent in before.intents if intent not in has),
             changed=tuple(
                 part for part in Rest.__dataclass_fields__ if getattr(before.rest, part) != getattr(after.rest, part)
             ),
@@ -165,6 +177,13 @@ class Store:
         """`expect` is the version that the caller has seen: where the bot has moved on, nothing is done."""
         with self._writing() as connection:
             stamp = self._locked(connection, name, expect)
+            return apply(connection, name, stamp, change, what=what, by=by, when=_now(), most=self._most)
+
+    def edit(self, name: str, edit: Edit, *, by: str | None, expect: int | None = None) -> Changed:
+        """A change that is made of what the bot is. Nobody else changes it in between."""
+        with self._writing() as connection:
+            stamp = self._locked(connection, name, expect)
+            change, what = edit(self._content(connection, name, stamp, {}))
             return apply(connection, name, stamp, change, what=what, by=by, when=_now(), most=self._most)
 
     def restore(self, name: str, version: int, *, by: str | None, expect: int | None = None) -> Changed:

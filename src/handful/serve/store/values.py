@@ -83,6 +83,7 @@ class Change:
     remove: tuple[int, ...] = ()
     add_intents: tuple[str, ...] = ()
     remove_intents: tuple[str, ...] = ()  # with their examples
+    rename_intents: Mapping[str, str] = field(default_factory=dict)  # without them: those are replaced
     rest: Rest | None = None  # None: as it was
     clear: bool = False  # all that was there goes first
 
