@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import io
 import json
 
@@ -73,7 +74,7 @@ def test_tokens_are_kept_as_sums_and_forgotten_soon(monkeypatch: pytest.MonkeyPa
 
 def test_every_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch):
     compared: list[tuple[str, str]] = []
-    monkeypatch.setattr(security.hmac, "compare_digest", lambda a, b: compared.append((a, b)) or a == b)
+    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append((a, b)) or a == b)
     known = [Known(f"t{n}", "read", summed(f"token {n}")) for n in range(5)]
     assert caller_of("token 1", known, guarded=True).name == "t1"
     assert len(compared) == 5, "whichever fits, all are looked at"
