@@ -58,9 +58,10 @@ class Server:
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Server]:
+def served(folder: Path, processes: int = 1) -> Iterator[Server]:
     log = (folder / "log.jsonl").open("w")
     command = [sys.executable, "-m", "handful", "serve", "--store", str(folder / "bots.db"), "--port", "0"]
+    command += ["--processes", str(processes)]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "COLUMNS": "200"})
     assert process.stderr is not None
     first = process.stderr.readline()
@@ -113,7 +114,7 @@ def bare(texts: list[str], seconds: float) -> float:
     return statistics.median(rates)
 
 
-def throughput(server: Server, sentences: Path, seconds: float) -> dict[str, Any]:
+def throughput(server: Server, sentences: Path, seconds: float, processes: int) -> list[dict[str, Any]]:
     texts = sentences.read_text(encoding="utf-8").splitlines()
     asked(server, sentences, 8, 3)  # warm-up
     rows = []
@@ -122,10 +123,10 @@ def throughput(server: Server, sentences: Path, seconds: float) -> dict[str, Any
         found = asked(server, sentences, connections, seconds)
         after = bare(texts, seconds / 2)
         alone = (before + after) / 2
-        rows.append({"connections": connections, **found, "bare_per_second": round(alone, 1),
+        rows.append({"processes": processes, "connections": connections, **found, "bare_per_second": round(alone, 1),
                      "ratio": round(found["answered_per_second"] / alone, 3)})  # fmt: skip
         tell(rows[-1])
-    return {"rows": rows}
+    return rows
 
 
 def overload(server: Server, sentences: Path, capacity: float, seconds: float) -> dict[str, Any]:
@@ -195,28 +196,35 @@ def main() -> None:
     found: dict[str, Any] = json.loads(chosen.json.read_text()) if chosen.json and chosen.json.exists() else {}
     home = data_dir() / "fb_multilingual_en"
     texts = list(dict.fromkeys(u.text for u in parallel.read(home / "test", repair=True).utterances))
-    with tempfile.TemporaryDirectory() as name, served(Path(name)) as server:
+    bot = bot_of(parallel.read(home / "train", repair=True).utterances)
+    found["bot"] = {"examples": len(bot), "intents": len({e["intent"] for e in bot}), "sentences": len(texts)}
+    with tempfile.TemporaryDirectory() as name:
         sentences = Path(name) / "sentences.txt"
         sentences.write_text("\n".join(texts) + "\n", encoding="utf-8")
-        with server.client as client:
-            client.post("/v1/bots", json={"name": "b"}).raise_for_status()
-            examples = bot_of(parallel.read(home / "train", repair=True).utterances)
-            client.post("/v1/bots/b/examples", json={"examples": examples}).raise_for_status()
-        found["bot"] = {
-            "examples": len(examples),
-            "intents": len({e["intent"] for e in examples}),
-            "sentences": len(texts),
-        }
         if "throughput" in parts:
-            found["throughput"] = throughput(server, sentences, chosen.seconds)
-        if "overload" in parts:
-            capacity = asked(server, sentences, 64, 5)["answered_per_second"]
-            found["overload"] = overload(server, sentences, capacity, 30)
-        if "memory" in parts:
-            found["memory"] = memory(server, sentences, chosen.parses, chosen.edits)
+            found["throughput"] = {"rows": []}
+            for processes in (1, 2):
+                folder = Path(name) / str(processes)
+                folder.mkdir()
+                with served(folder, processes) as server:
+                    _fill(server, bot)
+                    found["throughput"]["rows"] += throughput(server, sentences, chosen.seconds, processes)
+        with served(Path(name)) as server:
+            _fill(server, bot)
+            if "overload" in parts:
+                capacity = asked(server, sentences, 64, 5)["answered_per_second"]
+                found["overload"] = overload(server, sentences, capacity, 30)
+            if "memory" in parts:
+                found["memory"] = memory(server, sentences, chosen.parses, chosen.edits)
     if chosen.json:
         chosen.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found, indent=1))
+
+
+def _fill(server: Server, bot: list[dict[str, Any]]) -> None:
+    with server.client as client:
+        client.post("/v1/bots", json={"name": "b"}).raise_for_status()
+        client.post("/v1/bots/b/examples", json={"examples": bot}).raise_for_status()
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ from typing import Any
 
 def table(records: Sequence[dict[str, Any]]) -> str:
     (record,) = records
-    lines = ["| clients | sentences/s | of the bare encoder's | p50 | p99 |", "|---|---|---|---|---|"]
+    lines = ["| processes | clients | sentences/s | of the bare encoder's | p50 | p99 |", "|---|---|---|---|---|---|"]
     for row in record["throughput"]["rows"]:
         times = row["milliseconds"]
         lines.append(
-            f"| {row['connections']} | {row['answered_per_second']:.0f} | {row['ratio']:.2f} × "
+            f"| {row['processes']} | {row['connections']} | {row['answered_per_second']:.0f} | {row['ratio']:.2f} × "
             f"{row['bare_per_second']:.0f} | {times['p50']:.1f} ms | {times['p99']:.1f} ms |"
         )
     return "\n".join([*lines, "", *_overload(record["overload"]), "", *_memory(record["memory"])]) + "\n"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import pytest
 
 from cli.conftest import Ran
-from serve.running import Running
+from serve.running import Running, wait_for
 
 Run = Callable[..., Ran]
 
@@ -115,3 +117,35 @@ def test_a_files_name_becomes_one_that_a_path_can_say(bot: Path, name: str, tmp_
         client = server.client
         (listed,) = client.get("/v1/bots").json()["bots"]
         assert client.post(f"/bots/{listed['name']}/model/parse", json={"text": "hello"}).status_code == 200
+
+
+def test_several_processes_share_a_port_and_one_that_dies_is_replaced(tmp_path: Path):
+    store = str(tmp_path / "b.db")
+    with Running(store, tmp_path / "log", "--processes", "2", model=True) as server:
+        client = server.client
+        client.post("/v1/bots", json={"name": "b"})
+        for number in range(10):  # each change is known to whichever process is asked
+            body = {"examples": [{"intent": f"intent {number}", "text": f"sentence {number}"}]}
+            with httpx.Client(base_url=server.address, timeout=60) as fresh:
+                fresh.post("/v1/bots/b/examples", json=body).raise_for_status()
+            with httpx.Client(base_url=server.address, timeout=60) as fresh:
+                parse = fresh.post("/v1/bots/b/parse", json={"text": f"sentence {number}"}).json()
+            assert (parse["version"], len(parse["intent_ranking"])) == (number + 2, number + 1)
+        assert "handful_parses_total" in client.get("/metrics").text
+        counts = [line for line in client.get("/metrics").text.splitlines() if line.startswith("handful_parses_total")]
+        assert sum(float(line.rpartition(" ")[2]) for line in counts) == 10, "of both processes together"
+        workers = _workers(server.process.pid)
+        assert len(workers) == 2
+        os.kill(workers[0], signal.SIGKILL)
+        wait_for(lambda: len(set(_workers(server.process.pid)) - {workers[0]}) == 2)
+        server.wait_until_ready("/readyz")
+        with httpx.Client(base_url=server.address, timeout=60) as fresh:
+            assert fresh.post("/v1/bots/b/parse", json={"text": "sentence 1"}).status_code == 200
+        assert server.stop() == 0
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers[1:])
+
+
+def _workers(parent: int) -> list[int]:
+    """Processes that serve: children that listen, and none that only help."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [int(pid) for pid in children if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,8 +17,7 @@ from handful.errors import ConfigError
 if TYPE_CHECKING:
     from handful.serve.service import Service
     from handful.serve.settings import ServeSettings
-
-_GRACE = 30  # seconds for what was accepted before the server was told to stop
+    from handful.serve.start import Asked
 
 
 def serve(
@@ -50,6 +50,9 @@ def serve(
     hosts: Annotated[
         list[str] | None, typer.Option("--allow-host", help="Without tokens: another name of this machine; repeatable.")
     ] = None,
+    processes: Annotated[
+        int, typer.Option("--processes", min=1, max=64, help="That share the port and the store.")
+    ] = 1,
     in_flight: Annotated[int, typer.Option("--in-flight", min=1, help="Requests at a time; more get a 503.")] = 128,
     max_body: Annotated[int, typer.Option("--max-body", min=1000, help="Bytes of a request.")] = 2_000_000,
     max_import: Annotated[int, typer.Option("--max-import", min=1000, help="Bytes of an imported file.")] = 20_000_000,
@@ -64,6 +67,7 @@ def serve(
     """Serve bots over HTTP: Rasa's contract, handful's own, and a playground for the browser."""
     refuse_missing()
     from handful.serve.settings import ServeSettings
+    from handful.serve.start import Asked
 
     settings = ServeSettings(
         default_bot=default,
@@ -80,30 +84,7 @@ def serve(
     )
     if auth_token is not None and len(auth_token) < 8:
         raise ConfigError("--auth-token: found fewer than 8 characters, expected a token that nobody can guess")
-    service = _service(bot, store, settings, auth_token, format_name)
-    _listen(service, host, port)
-
-
-def _service(
-    bot: Path | None, store: str | None, settings: ServeSettings, token: str | None, format_name: str | None
-) -> Service:
-    from handful.serve.start import read_bot_file, start
-    from handful.serve.store import Store
-
-    file = None
-    if bot is not None:
-        file = read_bot_file(bot, format_name, tell)
-        warn(file.bot.document.warnings)
-    where = store or ("sqlite://" if bot is not None else "sqlite:///handful.db")
-    opened = Store.open(where, most_examples=settings.most_examples)
-    if file is not None and store is not None and file.name in {row.name for row in opened.bots()}:
-        err.print(
-            f"the store has a bot '{file.name}' already: that one is served, and {bot} is left alone", style="dim"
-        )
-    service = start(opened, file, settings, token=token)
-    if settings.default_bot is not None:
-        opened.stamp(settings.default_bot)  # a misspelt name is told now
-    return service
+    _listen(Asked(settings, host, port, bot, format_name, store, auth_token), processes)
 
 
 def _origins(given: list[str]) -> tuple[str, ...]:
@@ -113,47 +94,39 @@ def _origins(given: list[str]) -> tuple[str, ...]:
     return tuple(origin.rstrip("/") for origin in given)
 
 
-def _listen(service: Service, host: str, port: int) -> None:
-    import signal
-    import socket
+def _listen(asked: Asked, processes: int) -> None:
+    from handful.serve.listening import Processes, bound, listen, reserved
+    from handful.serve.start import service_of
 
-    import uvicorn
+    service = service_of(asked, tell)
+    warn(service.notes)
+    with (reserved if processes > 1 else bound)(asked.host, asked.port) as listening:
+        port = listening.getsockname()[1]
+        _introduce(service, asked.host, port)
+        if processes == 1:
+            listen(service, listening)
+        else:
+            service.store.close()
+            Processes(replace(asked, port=port, settings=_share(asked.settings, processes)), processes).run()
 
-    from handful.serve.app import create_app
-    from handful.serve.start import refuse_open
 
-    refuse_open(host, service.tokens)
-    config = uvicorn.Config(
-        create_app(service),
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_GRACE,
-        timeout_keep_alive=30,
+def _share(settings: ServeSettings, processes: int) -> ServeSettings:
+    """Of each process, so that together they are what was asked for."""
+    return replace(
+        settings,
+        most_in_flight=math.ceil(settings.most_in_flight / processes),
+        workers=max(1, math.ceil(settings.workers / processes)),
     )
-    try:
-        listening = socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024
-        )
-    except OSError as error:
-        why = os.strerror(error.errno or 0)
-        raise ConfigError(f"{host}:{port}: cannot be listened on: {why}; --port names another") from error
+
+
+def _introduce(service: Service, host: str, port: int) -> None:
     shown = f"[{host}]" if ":" in host else host
-    where = f"http://{shown}:{listening.getsockname()[1]}"
-    bots = [row.name for row in service.store.bots()]
-    err.print(
-        f"{where}: {_listed(bots)}, kept in {service.store.url}"
-        if not service.settings.read_only
-        else f"{where}: {_listed(bots)}, read-only"
-    )
+    where = f"http://{shown}:{port}"
+    rows = service.store.bots()
+    kept = "read-only" if service.settings.read_only else f"kept in {service.store.url}"
+    err.print(f"{where}: {_listed([row.name for row in rows])}, {kept}")
     if not service.tokens.guarded:
         err.print("no token is set: this machine alone is listened to, and may do everything", style="dim")
-    # The server finishes what it has accepted, and then sends itself the signal once more: nothing is left to do then.
-    for ending in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ending, lambda *_: None)
-    uvicorn.Server(config).run(sockets=[listening])
 
 
 def _listed(bots: list[str]) -> str:

@@ -102,7 +102,7 @@ async def _load_model(service: Service) -> None:
         service.live.failed = True
         service.log.fault(error)
     else:
-        service.metrics.model.info({"identity": model.identity})
+        service.metrics.model.labels(model.identity).set(1)
         service.log.event("model", identity=model.identity)
 
 

@@ -59,10 +59,7 @@ class LiveBots:
         self._guard = threading.Lock()
         self._model: Model | None = None
         self.failed = False  # to load it
-
-    @property
-    def loaded(self) -> int:
-        return len(self._bots)
+        self.watch: Callable[[int], object] = lambda _: None  # is told how many bots are in memory
 
     @property
     def ready(self) -> bool:
@@ -119,10 +116,12 @@ class LiveBots:
             self._bots.move_to_end(name)
             while len(self._bots) > self._most:
                 self._bots.popitem(last=False)
+        self.watch(len(self._bots))
 
     def forget(self, name: str) -> None:
         with self._guard:
             self._bots.pop(name, None)
+        self.watch(len(self._bots))
 
 
 def nothing(text: str) -> Parse:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Sequence
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -33,13 +35,20 @@ class Metrics:
         self.turned_away = Counter(
             "handful_turned_away", "Requests that were refused unheard, by reason.", ("reason",), registry=self.registry
         )
-        self.in_flight = Gauge("handful_requests_in_flight", "Requests under way.", registry=self.registry)
+        self.in_flight = self._gauge("handful_requests_in_flight", "Requests under way.")
         self.changes = Counter("handful_changes", "Acknowledged changes of bots.", registry=self.registry)
-        self.model = Info("handful_model", "The model that bots are parsed with.", registry=self.registry)
-        self._loaded = Gauge("handful_bots_loaded", "Bots in memory.", registry=self.registry)
+        # What the library calls an Info, which cannot be gathered from several processes.
+        self.model = self._gauge("handful_model_info", "The model that bots are parsed with.", ("identity",))
+        self.loaded = self._gauge("handful_bots_loaded", "Bots in memory.")
 
-    def watch(self, loaded: Callable[[], int]) -> None:
-        self._loaded.set_function(loaded)
+    def _gauge(self, name: str, what: str, labels: Sequence[str] = ()) -> Gauge:
+        """Of several processes, the sum over those that live."""
+        return Gauge(name, what, labels, registry=self.registry, multiprocess_mode="livesum")
 
     def text(self) -> bytes:
-        return generate_latest(self.registry)
+        """Where several processes share a port, of all of them, whichever is asked."""
+        if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
+            return generate_latest(self.registry)
+        gathered = CollectorRegistry()
+        MultiProcessCollector(gathered)  # type: ignore[no-untyped-call]
+        return generate_latest(gathered)

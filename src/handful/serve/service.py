@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -30,10 +30,20 @@ _LOOKS = 16  # of which one is under way: more wait too long
 
 
 class Service:
-    def __init__(self, store: Store, live: LiveBots, tokens: Tokens, settings: ServeSettings, log: Log) -> None:
+    def __init__(
+        self,
+        store: Store,
+        live: LiveBots,
+        tokens: Tokens,
+        settings: ServeSettings,
+        log: Log,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """`notes` are for whoever starts the server."""
+        self.notes = tuple(notes)
         self.store, self.live, self.tokens, self.settings, self.log = store, live, tokens, settings, log
         self.metrics = Metrics()
-        self.metrics.watch(lambda: live.loaded)
+        live.watch = self.metrics.loaded.set
         self._parsing = ThreadPoolExecutor(settings.workers, "parse")
         # Explain, suggest and check must not hold up parsing, nor one of them the others.
         self._looking, self._looks = ThreadPoolExecutor(2, "look"), 0

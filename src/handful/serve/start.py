@@ -22,6 +22,7 @@ from handful.serve.store import Store
 from handful.serve.store.errors import NoSuchBot
 from handful.serve.transfer import change_of
 
+DEFAULT_STORE = "sqlite:///handful.db"
 FIXED_TOKEN = "command line"
 _UNFIT = "_.-"
 _THREADS = 1  # of a forward pass: batches go side by side instead
@@ -37,6 +38,30 @@ class BotFile:
     name: str
     bot: Bot
     own: OwnModel
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for on the command line."""
+
+    settings: ServeSettings
+    host: str
+    port: int
+    bot: Path | None = None
+    format: str | None = None
+    store: str | None = None
+    token: str | None = None
+
+
+def service_of(asked: Asked, progress: Progress | None = None) -> Service:
+    file = None if asked.bot is None else read_bot_file(asked.bot, asked.format, progress)
+    where = asked.store or ("sqlite://" if asked.bot is not None else DEFAULT_STORE)
+    store = Store.open(where, most_examples=asked.settings.most_examples)
+    service = start(store, file, asked.settings, token=asked.token)
+    refuse_open(asked.host, service.tokens)
+    if asked.settings.default_bot is not None:
+        store.stamp(asked.settings.default_bot)  # a misspelt name is told now
+    return service
 
 
 def read_bot_file(path: Path, format_name: str | None, progress: Progress | None) -> BotFile:
@@ -66,10 +91,13 @@ def start(
     load: Callable[[], Model] | None = None,
 ) -> Service:
     own: dict[str, OwnModel] = {}
+    notes: list[str] = []
     if file is not None:
         own[file.name] = file.own
+        notes += [str(warning) for warning in file.bot.document.warnings]
         try:
             store.stamp(file.name)
+            notes.append(f"the store has a bot '{file.name}' already: that one is served, and the file is left alone")
         except NoSuchBot:
             store.create(file.name, change_of(file.bot.document), what="from a file", by=None)
         settings = replace(settings, default_bot=settings.default_bot or file.name)
@@ -87,7 +115,7 @@ def start(
         return model_for(BotSettings(), None, threads=_THREADS)
 
     live = LiveBots(store, load or default_model, own, most=settings.loaded_bots)
-    return Service(store, live, tokens, settings, log or Log(with_text=settings.log_text))
+    return Service(store, live, tokens, settings, log or Log(with_text=settings.log_text), notes)
 
 
 def refuse_open(host: str, tokens: Tokens) -> None:
