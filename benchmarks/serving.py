@@ -71,13 +71,20 @@ def served(folder: Path, processes: int = 1) -> Iterator[Server]:
     server = Server(process, int(address[1]))
     try:
         with server.client as client:
-            while client.get("/readyz").status_code != 200:
+            while not _is_ready(client):
                 time.sleep(0.1)
         yield server
     finally:
         process.terminate()
         process.wait(60)
         drain.wait(10)
+
+
+def _is_ready(client: httpx.Client) -> bool:
+    try:
+        return client.get("/readyz").status_code == 200
+    except httpx.TransportError:  # several processes take a while to listen
+        return False
 
 
 def bot_of(utterances: tuple[Utterance, ...]) -> list[dict[str, Any]]:

@@ -23,12 +23,13 @@ def _overload(part: dict[str, Any]) -> list[str]:
     refused = twice["statuses"].get("503", 0)
     memory = part["resident_mb"]
     return [
-        f"Half a minute of twice its capacity ({part['capacity_per_second']:.0f} sentences/s): "
-        f"{twice['statuses']['200']:,} answered, p99 {twice['milliseconds']['p99']:.0f} ms; {refused:,} turned away "
-        f"with a 503, half of them within {twice['refused_milliseconds']['p50']:.0f} ms; nothing else. Eight clients "
-        f"before and after: p50 {before['milliseconds']['p50']:.1f} and {after['milliseconds']['p50']:.1f} ms. Memory "
-        f"{memory['before']:.0f} MB before, {memory['after_overload']:.0f} after it, "
-        f"{memory['in_the_end']:.0f} in the end."
+        f"Half a minute of twice the capacity of one process ({part['capacity_per_second']:.0f} sentences/s): "
+        f"{twice['statuses']['200']:,} answered,",
+        f"p99 {twice['milliseconds']['p99']:.0f} ms; {refused:,} turned away with a 503, half of them within "
+        f"{twice['refused_milliseconds']['p50']:.0f} ms; nothing else.",
+        f"Eight clients before and after: p50 {before['milliseconds']['p50']:.1f} and "
+        f"{after['milliseconds']['p50']:.1f} ms. Memory {memory['before']:.0f} MB before,",
+        f"{memory['after_overload']:.0f} after it, {memory['in_the_end']:.0f} in the end.",
     ]
 
 
