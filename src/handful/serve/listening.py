@@ -162,4 +162,4 @@ def _forget_metrics(pid: int | None) -> None:
     from prometheus_client.multiprocess import mark_process_dead
 
     if pid is not None:
-        mark_process_dead(pid)  # type: ignore[no-untyped-call]
+        mark_process_dead(pid)

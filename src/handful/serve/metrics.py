@@ -50,5 +50,5 @@ class Metrics:
         if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
             return generate_latest(self.registry)
         gathered = CollectorRegistry()
-        MultiProcessCollector(gathered)  # type: ignore[no-untyped-call]
+        MultiProcessCollector(gathered)
         return generate_latest(gathered)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
 
 from handful.serve.answers import BestIntent, IntentShare, Told
 
@@ -44,9 +45,15 @@ class WitParse(Told):
     entities: dict[str, list[WitEntity]]
 
 
-class LuisPrediction(Told):
-    normalizedQuery: str  # noqa: N815 - LUIS's own names, here and below
-    topIntent: str | None  # noqa: N815
+class _Camel(Told):
+    """With names as the others write them: topIntent."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+
+class LuisPrediction(_Camel):
+    normalized_query: str
+    top_intent: str | None
     intents: dict[str, dict[str, float]]
     entities: dict[str, Any]
 
@@ -56,20 +63,20 @@ class LuisParse(Told):
     prediction: LuisPrediction
 
 
-class DialogflowResult(Told):
-    queryText: str  # noqa: N815
+class DialogflowResult(_Camel):
+    query_text: str
     action: str | None
     parameters: dict[str, list[Any]]
-    fulfillmentText: str  # noqa: N815
-    fulfillmentMessages: list[Any]  # noqa: N815
-    outputContexts: list[Any]  # noqa: N815
+    fulfillment_text: str
+    fulfillment_messages: list[Any]
+    output_contexts: list[Any]
     intent: dict[str, str | None]
-    intentDetectionConfidence: float  # noqa: N815
+    intent_detection_confidence: float
 
 
-class DialogflowParse(Told):
-    responseId: str  # noqa: N815
-    queryResult: DialogflowResult  # noqa: N815
+class DialogflowParse(_Camel):
+    response_id: str
+    query_result: DialogflowResult
 
 
 AnyParse = RasaParse | WitParse | LuisParse | DialogflowParse

@@ -45,12 +45,13 @@ def serve(model: Model) -> Iterator[Serve]:
     with ExitStack() as open_clients:
 
         def served(
-            settings: ServeSettings = ServeSettings(),  # noqa: B008 - frozen
+            settings: ServeSettings | None = None,
             *,
             token: str | None = None,
             store: Store | None = None,
             log: io.StringIO | None = None,
         ) -> TestClient:
+            settings = settings or ServeSettings()
             store = store or Store.open("sqlite://", most_examples=settings.most_examples)
             service = start(store, None, settings, token=token, log=Log(log or io.StringIO()), load=lambda: model)
             client = TestClient(create_app(service), base_url="http://127.0.0.1:5005", raise_server_exceptions=False)

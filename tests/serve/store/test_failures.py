@@ -18,7 +18,6 @@ from handful.serve.store import engine as engines
 from handful.serve.store.errors import StoreDamaged, StoreFull, StoreReadOnly, StoreUnavailable
 from handful.serve.store.values import Change
 from serve.postgres import Postgres
-from serve.running import wait_for
 from serve.store.made import BOT, FLY, added, change, create, shown
 
 LONG = "x" * 5000
@@ -186,11 +185,8 @@ def test_a_full_disk_is_told_and_room_is_used_again(in_sqlite: Store):
 
 def test_a_database_that_became_read_only_is_read_and_not_written(store: Store, request: pytest.FixtureRequest):
     create(store, FLY)
-    if store.database.is_sqlite:
-        listener = lambda connection: connection.exec_driver_sql("PRAGMA query_only = ON")  # noqa: E731
-    else:
-        listener = lambda connection: connection.exec_driver_sql("SET TRANSACTION READ ONLY")  # noqa: E731
-    with listening(store, "begin", listener):
+    statement = "PRAGMA query_only = ON" if store.database.is_sqlite else "SET TRANSACTION READ ONLY"
+    with listening(store, "begin", lambda connection: connection.exec_driver_sql(statement)):
         for refused in (
             lambda: change(store, added("one")),
             lambda: create(store, name="other"),
@@ -225,7 +221,10 @@ def test_other_processes_that_hold_the_file_are_waited_for(in_sqlite: Store, tmp
     shell.execute("BEGIN IMMEDIATE")
     waiting = threading.Thread(target=lambda: change(in_sqlite, Change()))
     waiting.start()
+    waiting.join(0.2)
+    assert waiting.is_alive(), "it waits"
+    assert in_sqlite.stamp(BOT).version == 1, "and whoever reads does not"
     shell.execute("COMMIT")
     waiting.join(10)
-    wait_for(lambda: in_sqlite.stamp(BOT).version == 2)
+    assert in_sqlite.stamp(BOT).version == 2
     shell.close()

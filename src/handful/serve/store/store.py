@@ -151,8 +151,9 @@ class Store:
 
     # -- changing ------------------------------------------------------------------------------------------------------
 
-    def create(self, name: str, first: Change = Change(), *, what: str, by: str | None) -> Changed:  # noqa: B008 - frozen
-        """A bot at version 1."""
+    def create(self, name: str, first: Change | None = None, *, what: str, by: str | None) -> Changed:
+        """A bot at version 1, empty unless there is a first change."""
+        first = first or Change()
         check_name(name, "a bot")
         when = _now()
         with self._writing() as connection:
