@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from serve.running import Running
+from serve.running import Running, wait_for
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 # Without these it would look for its maker's servers.
@@ -134,7 +134,8 @@ def test_from_an_empty_bot_to_a_corrected_parse_and_all_of_it_is_kept(opened: Op
     page.locator("#slot-name").fill("city")
     page.keyboard.press("Enter")
     expect(row.locator(".slot[data-slot='city']")).to_contain_text("Rome")
-    assert stored(server, "story")[:2] == [("fly", "fly to [Oslo](city)"), ("fly", "a flight to [Rome](city) please")]
+    annotated = [("fly", "fly to [Oslo](city)"), ("fly", "a flight to [Rome](city) please")]
+    wait_for(lambda: stored(server, "story")[:2] == annotated)  # what is shown may be on its way still
     # What somebody says, as it is typed.
     page.locator("#sentence").press_sequentially("fly to Lisbon", delay=10)
     expect(page.locator("#bars li").first).to_have_attribute("data-intent-bar", "fly")
