@@ -14,6 +14,18 @@ def with_intent_prefix(utterance: Utterance) -> Utterance:
     return replace(utterance, slots=slots)
 
 
+_QUALIFIER = " › "
+
+
+def qualified(domain: str, intent: str) -> str:
+    """An intent's name among those of many domains; its text is that of the bare intent."""
+    return f"{domain}{_QUALIFIER}{intent}"
+
+
+def unqualified(intent: str) -> str:
+    return intent.rpartition(_QUALIFIER)[2]
+
+
 def first_of_several(intent: str) -> str:
     """ATIS names a few utterances `a#b`: the paper's counts keep `a`."""
     return intent.partition("#")[0]

@@ -23,7 +23,7 @@ _TOP = f"{_RAW}/{_TOP_REPO}/afe25cefaa1b501c2889286c7c193c37920c79ea"
 @dataclass(frozen=True, slots=True)
 class DataFile:
     path: str  # below the data directory, with forward slashes
-    url: str | None  # None: the file is a member of its data set's archive
+    url: str | None  # None: a member of its data set's archive, or of a data set that is not fetched
     sha256: str
 
     def __post_init__(self) -> None:
@@ -55,8 +55,11 @@ class DataSet:
     home: str
     files: tuple[DataFile, ...]
     archive: Archive | None = None
+    not_fetched: str | None = None  # why there is nothing to fetch
 
     def __post_init__(self) -> None:
+        if self.not_fetched is not None:
+            return
         packed = [file.name for file in self.files if file.url is None]
         if packed and self.archive is None:
             raise ValueError(f"{self.name}: no address and no archive for {listed(packed)}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from handful.data.labels import humanised
+from handful.data.labels import humanised, unqualified
 from handful.learners.support import SupportLabels
 from handful.model.spans import Members, Numbers, library, members_of
 from handful.model.views import Names, Views
@@ -109,5 +109,5 @@ def columns(rows: Sequence[tuple[int, ...]], count: int) -> NDArray[np.intp]:
 
 def _text(label: str, descriptions: Mapping[str, str], prefix: str = "") -> Words:
     """A label's description, or its name read as words."""
-    text = descriptions.get(label) or humanised(label.removeprefix(prefix) or label)
+    text = descriptions.get(label) or humanised(unqualified(label).removeprefix(prefix) or label)
     return tuple(word.text for word in split_words(text)) or (text,)
