@@ -15,6 +15,7 @@ from handful.cli.research import DataDir
 from handful.errors import ConfigError, DataError, HandfulError, Place
 
 if TYPE_CHECKING:
+    from handful.data.corpora import Corpus
     from handful.types import Utterance
 
 app = typer.Typer(help="Data sets and files: list, get, stats, check, convert.", no_args_is_help=True)
@@ -35,6 +36,7 @@ def list_sets(data_dir: DataDir = None) -> None:
     """The data sets that handful knows, and which of them are here."""
     from rich.table import Table
 
+    from handful.data.domain_sources import DOMAIN_SETS
     from handful.data.sources import DATA_SETS
     from handful.places import data_dir as chosen_dir
 
@@ -42,7 +44,7 @@ def list_sets(data_dir: DataDir = None) -> None:
     table = Table(title=f"data sets in {directory}", title_justify="left")
     for column in ("name", "here", "what", "licence"):
         table.add_column(column)
-    for data_set in DATA_SETS:
+    for data_set in (*DATA_SETS, *(source.data for source in DOMAIN_SETS.values())):
         there = sum((directory / file.path).is_file() for file in data_set.files)
         here = "yes" if there == len(data_set.files) else "in part" if there else "no"
         table.add_row(data_set.name, here, data_set.title, data_set.licence)
@@ -62,10 +64,22 @@ def get(
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     from handful.data import download
+    from handful.data.domain_sources import DOMAIN_SETS, FOLDER
     from handful.data.sources import named
     from handful.places import data_dir as chosen_dir
 
-    data_set, directory = named(name), chosen_dir(data_dir)
+    directory = chosen_dir(data_dir)
+    if name in DOMAIN_SETS:
+        data_set = DOMAIN_SETS[name].data
+        home = directory / FOLDER / name
+        if not all((directory / file.path).is_file() for file in data_set.files):
+            raise HandfulError(
+                f"'{name}' is not in {home}, and there is nothing to fetch: {data_set.not_fetched}. "
+                "Put its files there, or say with --data-dir where they lie"
+            )
+        out.print(f"{name} is in {home}; there is nothing to fetch: {data_set.not_fetched} ({data_set.licence})")
+        return
+    data_set = named(name)
     mirror = os.environ.get("HANDFUL_MIRROR") or None
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True) as progress:
@@ -112,19 +126,19 @@ def stats(what: NameOrPath, data_dir: DataDir = None, format_name: FormatName = 
 @app.command("check")
 def check(what: NameOrPath, data_dir: DataDir = None, format_name: FormatName = None) -> None:
     """Read everything, strictly; for a known data set compare the sums of its files first."""
-    from handful.data.corpora import corpus_names, load_corpus
+    from handful.data.domain_sources import DOMAIN_SETS
     from handful.data.reading import read_document
     from handful.data.sources import DATA_SETS, verify
     from handful.places import data_dir as chosen_dir
 
-    if what not in corpus_names():
+    if what not in _names():
         document = read_document(_existing(what), format_name)
         warn(document.warnings)
         out.print(f"{what}: {len(document.utterances)} utterances, {len(document.warnings)} warnings")
         return
     directory = chosen_dir(data_dir)
-    corpus = load_corpus(what, directory)
-    for data_set in DATA_SETS:
+    corpus = _load(what, directory)
+    for data_set in (*DATA_SETS, *(source.data for source in DOMAIN_SETS.values())):
         if data_set.name == what and (faults := verify(data_set, directory)):
             raise HandfulError("\n".join(f"{directory}/{fault}" for fault in faults))
     warn(corpus.mended)
@@ -166,26 +180,37 @@ def convert(
 
 
 def _parts(what: str, data_dir: Path | None, format_name: str | None) -> Sequence[tuple[str, Sequence[Utterance]]]:
-    from handful.data.corpora import corpus_names, load_corpus
     from handful.data.reading import read_document
     from handful.places import data_dir as chosen_dir
 
-    if what in corpus_names():
-        corpus = load_corpus(what, chosen_dir(data_dir))
+    if what in _names():
+        corpus = _load(what, chosen_dir(data_dir))
         return [(f"{what} {split}", part) for split, part in corpus.splits.items()]
     document = read_document(_existing(what), format_name)
     warn(document.warnings)
     return [(what, document.utterances)]
 
 
+def _names() -> tuple[str, ...]:
+    from handful.data.corpora import corpus_names
+    from handful.data.domain_sources import DOMAIN_SETS
+
+    return (*corpus_names(), *DOMAIN_SETS)
+
+
+def _load(name: str, directory: Path) -> Corpus:
+    from handful.data.corpora import load_corpus
+    from handful.data.domain_sets import as_corpus, load_domain_set
+    from handful.data.domain_sources import DOMAIN_SETS
+
+    return as_corpus(load_domain_set(name, directory)) if name in DOMAIN_SETS else load_corpus(name, directory)
+
+
 def _existing(what: str) -> Path:
     """A path that is there; a mistyped data set's name ends here too."""
-    from handful.data.corpora import corpus_names
     from handful.data.near_names import suggestion
 
     path = Path(what)
     if not path.exists():
-        raise DataError.at(
-            Place(path), f"there is no such file, folder or data set{suggestion(what, list(corpus_names()))}"
-        )
+        raise DataError.at(Place(path), f"there is no such file, folder or data set{suggestion(what, _names())}")
     return path

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from handful.data.bio import illegal_positions, mended, slots_of, split_tag
+from handful.data.corpora import Corpus
 from handful.data.domain_sources import DOMAIN_SETS, FOLDER, DomainSource
 from handful.data.formats.files import read_lines
 from handful.data.formats.tree import describe
@@ -116,6 +117,14 @@ def training_domains(
         TrainingDomain(name, tuple(intents[name]), tuple(slots_only[name]), source.has_slots)
         for name in sorted({*intents, *slots_only})
     )
+
+
+def as_corpus(domain_set: DomainSet) -> Corpus:
+    """Every line, by split, as commands that show any data set expect it."""
+    splits: defaultdict[str, list[Utterance]] = defaultdict(list)
+    for line in domain_set.lines:
+        splits[line.split].append(line.utterance(qualified(line.domain, line.intent or "no single intent")))
+    return Corpus(domain_set.name, {split: tuple(found) for split, found in splits.items()}, domain_set.mended)
 
 
 def text_key(words: Iterable[str]) -> str:
