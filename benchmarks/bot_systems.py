@@ -84,16 +84,23 @@ class LogisticIntents:
         from sklearn.linear_model import LogisticRegression
 
         model = LogisticRegression(**LOGISTIC)
-        vectors = self._vectors([utterance.sentence for utterance in support])
+        vectors = unit_sentence_vectors(self._encoder, [utterance.sentence for utterance in support])
         with warnings.catch_warnings():
             # One example a class is what is asked here, and no sign of a regression.
             warnings.filterwarnings("ignore", message="The number of unique classes")
             model.fit(vectors, [utterance.intent for utterance in support])
-        return lambda sentences: Answers([str(intent) for intent in model.predict(self._vectors(sentences))], None)
 
-    def _vectors(self, sentences: Sequence[Words]) -> np.ndarray:
-        vectors = np.stack([encoding.sentence for encoding in self._encoder.encode(sentences)])
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        def predict(sentences: Sequence[Words]) -> Answers:
+            intents = model.predict(unit_sentence_vectors(self._encoder, sentences))
+            return Answers([str(intent) for intent in intents], None)
+
+        return predict
+
+
+def unit_sentence_vectors(encoder: Encoder, sentences: Sequence[Words]) -> np.ndarray:
+    """[n, d]."""
+    vectors = np.stack([encoding.sentence for encoding in encoder.encode(sentences)])
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 class CrfSlots:

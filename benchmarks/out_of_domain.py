@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from board_metrics import student_half_width
 from bot_systems import SYSTEMS, Answers, System, SystemName, build
 
 from handful.data.bio import slots_of, utterance_tags
@@ -38,8 +39,6 @@ ROOT = Path(__file__).parent.parent
 CORPORA = ("fb_multilingual_en", "clinc150")
 SHOTS = (1, 5, 10)
 DRAWS, TEST_UTTERANCES, TEST_SEED = 5, 1000, 0
-# 97.5 % of Student's t, by degrees of freedom: one less than there are draws.
-T_QUANTILES = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776}
 METRICS = ("intent_accuracy", "span_f1", "joint_accuracy")
 
 
@@ -105,9 +104,7 @@ def measured(
 
 def over_draws(values: Sequence[float]) -> dict[str, Any]:
     """Mean and half the width of the 95 % interval, by Student's t; one draw has none."""
-    half = None
-    if len(values) > 1:
-        half = T_QUANTILES[len(values) - 1] * statistics.stdev(values) / len(values) ** 0.5
+    half = student_half_width(values)
     return {
         "mean": round(statistics.mean(values), 3),
         "ci95": None if half is None else round(half, 3),

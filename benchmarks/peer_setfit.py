@@ -59,6 +59,13 @@ class SetFitIntents:
         self._body = SentenceTransformer(str(minilm_folder()), device="cpu")
 
     def adapt(self, support: Sequence[Utterance]) -> Adapted:
+        model = self.fit(support)
+        return clocked(
+            lambda texts: TextAnswers([str(i) for i in model.predict(list(texts), show_progress_bar=False)], None)
+        )
+
+    def fit(self, support: Sequence[Utterance]) -> Any:
+        """A SetFitModel; its classes are the intents in order."""
         from datasets import Dataset  # pyright: ignore[reportMissingImports]
         from setfit import SetFitModel, Trainer, TrainingArguments, logging  # pyright: ignore[reportMissingImports]
         from sklearn.linear_model import LogisticRegression
@@ -87,9 +94,7 @@ class SetFitIntents:
             trainer = Trainer(model=model, args=settings, train_dataset=Dataset.from_dict(examples))
             trainer.st_trainer.remove_callback(PrinterCallback)
             trainer.train()
-        return clocked(
-            lambda texts: TextAnswers([str(i) for i in model.predict(list(texts), show_progress_bar=False)], None)
-        )
+        return model
 
     def peak_megabytes(self) -> float:
         return own_peak_megabytes()

@@ -160,22 +160,22 @@ def config_of(name: SystemName) -> dict[str, Any]:
     encoder = {"encoder": NAME}
     match name:
         case "handful_int8" | "handful_torch":
-            return {"weights": shipped_weights(), **_versions("torch" if name == "handful_torch" else "onnxruntime")}
+            return {"weights": shipped_weights(), **versions("torch" if name == "handful_torch" else "onnxruntime")}
         case "setfit":
-            return {**encoder, **setfit_config(), **_versions("setfit", "sentence-transformers", "torch")}
+            return {**encoder, **setfit_config(), **versions("setfit", "sentence-transformers", "torch")}
         case "logistic":
-            return {**encoder, **bot_systems.LOGISTIC, **_versions("scikit-learn", "torch")}
+            return {**encoder, **bot_systems.LOGISTIC, **versions("scikit-learn", "torch")}
         case "tfidf":
-            return {**TFIDF, **bot_systems.LOGISTIC, **_versions("scikit-learn")}
+            return {**TFIDF, **bot_systems.LOGISTIC, **versions("scikit-learn")}
         case "crf":
-            return {**bot_systems.CRF, **_versions("python-crfsuite")}
+            return {**bot_systems.CRF, **versions("python-crfsuite")}
         case "nlpjs":
             return {"versions": json.loads((NLPJS / "package.json").read_text(encoding="utf-8"))["dependencies"]}
         case _:
             assert_never(name)
 
 
-def _versions(*packages: str) -> dict[str, Any]:
+def versions(*packages: str) -> dict[str, Any]:
     # Without the build's name: torch 2.13.0 and 2.13.0+cpu are the same numbers.
     return {"versions": {package: version(package).partition("+")[0] for package in packages}}
 
