@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from handful.data.labels import humanised, unqualified
 from handful.learners.support import SupportLabels
+from handful.model.slot_batches import MIN_SPAN_LIMIT
 from handful.model.spans import Members, Numbers, library, members_of
 from handful.model.views import Names, Views
 from handful.types import Slot, Utterance, Words
 from handful.words import split_words
-
-_LONGEST = 8  # words of a span, at least; where the support shows a longer one, as many as that
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,10 +49,15 @@ class SpanSupport:
         self.repeated = Counter(slot for own in self.own_slots for slot, count in own.items() if count > 1)
         self._words, self._spans = columns(words, 3), columns(spans, 4)
         # Without any slot no span is ever looked at.
-        self.longest = max([_LONGEST, *(self._spans[2] + 1)]) if labels.slots else 1
+        self.longest = max([MIN_SPAN_LIMIT, *(self._spans[2] + 1)]) if labels.slots else 1
         self.intent_texts = [_text(intent, descriptions) for intent in labels.intents]
         # In the paper's corpora a slot is named `intent.slot`; what it means is the second half.
         self.slot_texts = [_text(slot, descriptions, f"{shown_with[slot]}.") for slot in labels.slots]
+
+    @property
+    def slot_spans(self) -> Numbers:
+        """Of all slots that are filled the utterance, first word, words - 1 and slot. [4, n]."""
+        return self._spans
 
     def alone(self) -> list[list[int]]:
         """Of each utterance the slots that no other one of its intent has."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from handful.model.prototypes import Floats
-from handful.model.spans import Vectors, library
+from handful.model.spans import Numbers, Vectors, library
 
 
 def log_partition(outside: Vectors, spans: Vectors, lengths: Sequence[int]) -> Vectors:
@@ -75,6 +75,39 @@ def span_probabilities(
     """Forward-backward: of each span that is asked for, its share of all segmentations' weight."""
     if not any(asked):
         return [[] for _ in asked]
+    forward, backward = _both_ways(outside, spans, lengths)
+    found = []
+    for row, wanted in enumerate(asked):
+        length = int(lengths[row])
+        total = forward[row, length]
+        logs = [
+            forward[row, start] + spans[row, start, end - start - 1] + backward[row, length - end] - total
+            for start, end in wanted
+        ]
+        found.append([float(np.exp(min(log, 0.0))) for log in logs])
+    return found
+
+
+def segment_marginals(
+    outside: Floats, spans: Floats, lengths: Sequence[int] | Numbers
+) -> tuple[Floats, Floats, Floats]:
+    """log Z, and the shares of all segments: of each word that it is outside, and of each span. They are the gradient
+    of log Z. [B, T], [B, T, L] -> [B], [B, T], [B, T, L]; what runs beyond a sentence's end has no share."""
+    forward, backward = _both_ways(outside, spans, lengths)
+    own, steps = np.asarray(lengths), outside.shape[1]
+    rows = np.arange(len(own))[:, None]
+    totals = forward[rows[:, 0], own]
+    before = forward[:, :-1] - totals[:, None]  # of each word: what stands before it
+    ends = np.arange(steps)[:, None] + np.arange(1, spans.shape[-1] + 1)
+    left = own[:, None, None] - ends  # words behind each span
+    after = backward[rows[..., None], np.maximum(left, 0)]
+    of_words = np.where(left[:, :, 0] >= 0, np.exp(np.minimum(before + outside + after[:, :, 0], 0.0)), 0.0)
+    of_spans = np.where(left >= 0, np.exp(np.minimum(before[:, :, None] + spans + after, 0.0)), 0.0)
+    return totals, of_words, of_spans
+
+
+def _both_ways(outside: Floats, spans: Floats, lengths: Sequence[int] | Numbers) -> tuple[Floats, Floats]:
+    """log Σ over the segmentations of the first t words, and of the last t words. -> [B, T + 1] each."""
     count, steps = outside.shape
     # The same recursion from the other end: sentence and spans are turned round, each within its own length.
     own = np.asarray(lengths)
@@ -84,15 +117,7 @@ def span_probabilities(
     mirrored = np.where(starts >= 0, spans[rows[..., None], np.maximum(starts, 0), np.arange(spans.shape[-1])], -1e9)
     both = np.concatenate([outside, outside[rows, turned]]), np.concatenate([spans, mirrored])
     forward, backward = np.split(_prefixes(*both), 2)
-    found = []
-    for row, wanted in enumerate(asked):
-        length, total = int(own[row]), forward[row, own[row]]
-        logs = [
-            forward[row, start] + spans[row, start, end - start - 1] + backward[row, length - end] - total
-            for start, end in wanted
-        ]
-        found.append([float(np.exp(min(log, 0.0))) for log in logs])
-    return found
+    return forward, backward
 
 
 def _prefixes(outside: Floats, spans: Floats) -> Floats:
