@@ -36,15 +36,14 @@ def list_sets(data_dir: DataDir = None) -> None:
     """The data sets that handful knows, and which of them are here."""
     from rich.table import Table
 
-    from handful.data.domain_sources import DOMAIN_SETS
-    from handful.data.sources import DATA_SETS
+    from handful.data.domain_sources import KNOWN_SETS
     from handful.places import data_dir as chosen_dir
 
     directory = chosen_dir(data_dir)
     table = Table(title=f"data sets in {directory}", title_justify="left")
     for column in ("name", "here", "what", "licence"):
-        table.add_column(column)
-    for data_set in (*DATA_SETS, *(source.data for source in DOMAIN_SETS.values())):
+        table.add_column(column, no_wrap=column == "name")
+    for data_set in KNOWN_SETS:
         there = sum((directory / file.path).is_file() for file in data_set.files)
         here = "yes" if there == len(data_set.files) else "in part" if there else "no"
         table.add_row(data_set.name, here, data_set.title, data_set.licence)
@@ -69,17 +68,8 @@ def get(
     from handful.places import data_dir as chosen_dir
 
     directory = chosen_dir(data_dir)
-    if name in DOMAIN_SETS:
-        data_set = DOMAIN_SETS[name].data
-        home = directory / FOLDER / name
-        if not all((directory / file.path).is_file() for file in data_set.files):
-            raise HandfulError(
-                f"'{name}' is not in {home}, and there is nothing to fetch: {data_set.not_fetched}. "
-                "Put its files there, or say with --data-dir where they lie"
-            )
-        out.print(f"{name} is in {home}; there is nothing to fetch: {data_set.not_fetched} ({data_set.licence})")
-        return
-    data_set = named(name)
+    in_domains = name in DOMAIN_SETS
+    data_set = DOMAIN_SETS[name].data if in_domains else named(name)
     mirror = os.environ.get("HANDFUL_MIRROR") or None
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True) as progress:
@@ -96,7 +86,10 @@ def get(
                     err.print(f"{path}: already there", style="dim")
                 case download.FileDone(path=path):
                     err.print(f"{path}: done", style="dim")
-    out.print(f"{name} is in {directory / name} (licence: {data_set.licence})")
+    home = directory / FOLDER / name if in_domains else directory / name
+    out.print(f"{name} is in {home} (licence: {data_set.licence})")
+    if data_set.not_fetched is not None:
+        out.print(f"Nothing was fetched: {data_set.not_fetched}")
 
 
 @app.command("stats")
@@ -126,9 +119,9 @@ def stats(what: NameOrPath, data_dir: DataDir = None, format_name: FormatName = 
 @app.command("check")
 def check(what: NameOrPath, data_dir: DataDir = None, format_name: FormatName = None) -> None:
     """Read everything, strictly; for a known data set compare the sums of its files first."""
-    from handful.data.domain_sources import DOMAIN_SETS
+    from handful.data.domain_sources import KNOWN_SETS
     from handful.data.reading import read_document
-    from handful.data.sources import DATA_SETS, verify
+    from handful.data.sources import verify
     from handful.places import data_dir as chosen_dir
 
     if what not in _names():
@@ -138,7 +131,7 @@ def check(what: NameOrPath, data_dir: DataDir = None, format_name: FormatName = 
         return
     directory = chosen_dir(data_dir)
     corpus = _load(what, directory)
-    for data_set in (*DATA_SETS, *(source.data for source in DOMAIN_SETS.values())):
+    for data_set in KNOWN_SETS:
         if data_set.name == what and (faults := verify(data_set, directory)):
             raise HandfulError("\n".join(f"{directory}/{fault}" for fault in faults))
     warn(corpus.mended)

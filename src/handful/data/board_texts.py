@@ -46,9 +46,6 @@ def without_texts(utterances: Iterable[Utterance], keys: frozenset[str]) -> tupl
 
 def _texts(directory: Path) -> Iterator[Sequence[str]]:
     """Of each text its words, or the text as a whole: a key is the same for both."""
-    for corpus in ("atis", "top"):
-        for utterance in load_corpus(corpus, directory).split("test"):
-            yield utterance.sentence
     for path in _PARALLEL:
         yield from ([line] for line in read_lines(directory / path))
     for path in _EPISODES:
@@ -59,6 +56,9 @@ def _texts(directory: Path) -> Iterator[Sequence[str]]:
         yield from ([line.removeprefix(_XSID_TEXT)] for line in read_lines(path) if line.startswith(_XSID_TEXT))
     for rows in read_json(directory / "clinc150/data_full.json").mapping().values():
         yield from ([row.items()[0].text()] for row in rows.items())
+    for corpus in ("atis", "top"):
+        for utterance in load_corpus(corpus, directory).split("test"):
+            yield utterance.sentence
 
 
 def _episode_texts(path: Path) -> Iterator[Sequence[str]]:

@@ -179,10 +179,10 @@ def _slots(words: Words, tags: Words, place: Place, repairs: list[Problem]) -> t
 
 
 def _domain(row: Mapping[str, Any], unnamed: str | None) -> str:
-    found = row.get("domain")
-    if found in {None, "None"} and unnamed is not None:
+    # One of the sets writes the text "None" where there is no name.
+    found = row.get("domain") if unnamed is not None else _value(row, "domain")
+    if unnamed is not None and (found is None or found == "None"):
         return unnamed
-    found = _value(row, "domain")
     if not isinstance(found, str) or not found.strip():
         raise ValueError(f"'domain': found {describe(found)}, expected a domain's name")
     return found

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from handful.data.sources import DataFile, DataSet
+from handful.data.sources import DATA_SETS, DataFile, DataSet
 
 FOLDER = "domains"
 
@@ -261,3 +261,4 @@ _SOURCES = (
 )
 
 DOMAIN_SETS: Mapping[str, DomainSource] = {source.data.name: source for source in _SOURCES}
+KNOWN_SETS = (*DATA_SETS, *(source.data for source in _SOURCES))

@@ -81,6 +81,10 @@ def fetch(
         for file in data_set.files:
             if file not in lacking:
                 yield AlreadyThere(file.path)
+        if lacking and data_set.not_fetched is not None:
+            raise DownloadError(
+                f"{lacking[0].path} is not in {directory}, and there is nothing to fetch: {data_set.not_fetched}"
+            )
         for file in lacking:
             if file.url is not None:
                 yield from _fetch_file(file, _address(file.url, mirror), directory, patience)
