@@ -103,6 +103,42 @@ def test_data_list_stats_and_check(run):
     assert "train/seq.out:1307" in checked.err
 
 
+def test_the_domain_sets_are_listed_counted_and_checked(run, data_dir: Path):
+    listed = run("data", "list").out
+    assert "topv2_messaging_music_timer" in listed
+    assert "CDLA-Permissive" in listed
+    stats = run("data", "stats", "camrest676").out
+    assert "camrest676 train\n1,043 utterances" in stats
+    assert "restaurant › no single intent" in stats
+    checked = run("data", "check", "camrest676")
+    assert checked.out == "camrest676: train 1,043, dev 388, test 435; 0 defects mended\n"
+
+
+def test_a_domain_set_is_not_fetched(run, data_dir: Path, tmp_path: Path):
+    there = run("data", "get", "wnut17")
+    assert there.code == 0
+    assert "Nothing was fetched: it was converted from leondz/emerging_entities_17" in there.out.replace("\n", " ")
+    lacking = run("data", "get", "wnut17", "--data-dir", str(tmp_path))
+    assert lacking.code == 1
+    assert "there is nothing to fetch: it was converted from leondz" in lacking.err.replace("\n", " ")
+
+
+def test_data_check_tells_a_changed_domain_set(run, data_dir: Path, tmp_path: Path):
+    home = tmp_path / "domains" / "camrest676"
+    shutil.copytree(data_dir / "domains" / "camrest676", home)
+    home.chmod(0o755)
+    dev = home / "dev.jsonl"
+    dev.chmod(0o644)
+    dev.write_text(dev.read_text().replace("B-food", "B-drink", 1))
+    changed = run("data", "check", "camrest676", "--data-dir", str(tmp_path))
+    assert changed.code == 1
+    assert "domains/camrest676/dev.jsonl: sha256 is" in changed.err
+    dev.write_text(dev.read_text() + '{"tokens": ["a"]}\n')
+    broken = run("data", "check", "camrest676", "--data-dir", str(tmp_path))
+    assert broken.code == 1
+    assert "dev.jsonl:389: the key 'slots' is missing" in broken.err
+
+
 def test_data_check_tells_a_changed_file(run, data_dir: Path, tmp_path: Path):
     shutil.copytree(data_dir / "atis", tmp_path / "atis")
     label = tmp_path / "atis" / "dev" / "label"

@@ -1,7 +1,8 @@
 """Few-shot bots of domains that no training has seen: what settings are chosen on.
 
 Half of the bots are one domain, half merge several domains into 30 to 70 intents, as grown bots have them. `shots`
-gives every intent as many examples; without it an intent has 2 to 50, drawn log-uniformly, as users write them.
+gives every intent as many examples; without it an intent has 2 to 50, drawn log-uniformly, as users write them, but
+never more than half of its utterances.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def draw_bot(pools: Sequence[DomainPool], *, seed: int, index: int, shots: int |
     support: list[Utterance] = []
     rest: list[list[Utterance]] = []
     for utterances in intents.values():
-        examples = min(shots or _users_examples(rng), len(utterances) - _FEWEST_QUERIES)
+        examples = shots or min(_users_examples(rng), len(utterances) // 2)
         order = [utterances[position] for position in rng.permutation(len(utterances))]
         support += order[:examples]
         rest.append(order[examples:])
