@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 
-.PHONY: demo serve test test-slow check format results results-trained results-spans results-peers results-confidence results-bench results-serving shipped clean help
+.PHONY: demo serve test test-slow check format results results-trained results-spans results-peers results-confidence results-bench results-serving results-boards shipped clean help
 
 help:
 	@echo "make demo       install, build a parser from the starter bot, parse unseen sentences"
@@ -15,6 +15,7 @@ help:
 	@echo "make results-trained  train and measure the paper's rows (needs HANDFUL_DATA, hours)"
 	@echo "make results-spans    train and measure joint_spans, in and out of domain (needs HANDFUL_DATA, hours)"
 	@echo "make results-peers    handful beside SetFit, logistic regression, a CRF and nlp.js (needs HANDFUL_DATA, npm)"
+	@echo "make results-boards   handful and its peers on public boards, beside published figures (needs HANDFUL_DATA)"
 	@echo "make results-confidence  calibration, rejection, labels saved by suggest (needs HANDFUL_DATA)"
 	@echo "make results-bench    the baselines and the paper's tables (needs HANDFUL_DATA, hours)"
 	@echo "make results-serving  the service under load (needs HANDFUL_DATA)"
@@ -72,10 +73,11 @@ results-serving: .venv/installed-dev
 	$(BIN)/python benchmarks/serving.py --json results/serving.json
 	$(BIN)/python benchmarks/result_tables.py --write
 
-# SetFit and its kin go into an environment of their own: they are compared with, and never needed.
-results-peers: .venv/bin/python
-	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
+results-boards: .venv-peers/installed .venv/installed
+	.venv-peers/bin/python benchmarks/boards.py --json results/boards.json
+	$(BIN)/python benchmarks/result_tables.py --write
+
+results-peers: .venv-peers/installed .venv/installed
 	npm ci --prefix benchmarks/nlpjs
 	.venv-peers/bin/python benchmarks/peers.py --json results/peers.json --plot results/peers.svg --threads 2
 	$(BIN)/python benchmarks/result_tables.py --write
@@ -93,6 +95,12 @@ shipped: .venv/installed
 
 clean:
 	rm -rf .venv .venv-peers build dist .pytest_cache .ruff_cache .hypothesis
+
+# SetFit and its kin go into an environment of their own: they are compared with, and never needed.
+.venv-peers/installed: pyproject.toml constraints.txt | .venv/bin/python
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
+	@touch $@
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "handful needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 …")'

@@ -14,7 +14,6 @@ import numpy as np
 from confidence_metrics import Floats, auroc, calibration_error
 from numpy.typing import NDArray
 from peer_answers import Span
-from scipy.special import stdtrit
 
 from handful.training.scoring import SpanCounts
 
@@ -204,12 +203,19 @@ def over_domains(fractions: Sequence[Sequence[float]]) -> Interval:
     if any(len(own) < 2 for own in fractions):
         return Interval(statistics.fmean(means), None)
     variance = sum(statistics.variance(own) / len(own) for own in fractions) / len(fractions) ** 2
-    freedom = sum(len(own) - 1 for own in fractions)
-    return Interval(statistics.fmean(means), float(stdtrit(freedom, 0.975)) * variance**0.5)
+    half = student_quantile(sum(len(own) - 1 for own in fractions)) * variance**0.5
+    return Interval(statistics.fmean(means), half)
 
 
 def student_half_width(values: Sequence[float]) -> float | None:
     """Half the width of the 95 % interval of a mean, by Student's t; one value has none."""
     if len(values) < 2:
         return None
-    return float(stdtrit(len(values) - 1, 0.975)) * statistics.stdev(values) / len(values) ** 0.5
+    return student_quantile(len(values) - 1) * statistics.stdev(values) / len(values) ** 0.5
+
+
+def student_quantile(freedom: int) -> float:
+    """97.5 % of Student's t."""
+    from scipy.special import stdtrit  # tables are made without scipy
+
+    return float(stdtrit(freedom, 0.975))

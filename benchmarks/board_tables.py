@@ -6,6 +6,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from peer_tables import brief
+
 Record = Mapping[str, Any]
 
 BOARD_NAMES = {
@@ -36,23 +38,23 @@ SLOT_COLUMNS: tuple[Column, ...] = (
     *(("snips_slots", "slot_f1", shots) for shots in (1, 5)),
     *(("snips_joint", "joint_accuracy", shots) for shots in (1, 5)),
 )
-SCOPE_METRICS = {
-    "auroc": "AUROC",
-    "in_scope_accuracy": "in-scope accuracy at the bot's own threshold",
-    "oos_recall": "out-of-scope recall there",
-    "coverage_at_5": "answered at 5 % error",
-}
+SCOPE_METRICS = ("auroc", "in_scope_accuracy", "oos_recall", "coverage_at_5")
 CALIBRATION_COLUMNS: tuple[Column, ...] = (
     *(("clinc150", "intent_ece", shots) for shots in (5, 10)),
     *(("facebook", "intent_ece", shots) for shots in (5, 10)),
     *(("facebook", "slot_ece", shots) for shots in (5, 10)),
 )
-METRIC_TITLES = {
+# In the order of the columns where each record has a line.
+METRICS = {
     "intent_accuracy": "intents",
     "slot_f1": "slot F1",
     "joint_accuracy": "both right",
-    "intent_ece": "intents",
-    "slot_ece": "slots",
+    "intent_ece": "calibration error of intents",
+    "slot_ece": "calibration error of slots",
+    "auroc": "AUROC of in scope",
+    "in_scope_accuracy": "in-scope accuracy at the bot's own threshold",
+    "oos_recall": "out-of-scope recall there",
+    "coverage_at_5": "answered at 5 % error",
 }
 # As their papers print them: method -> (board, metric, examples) -> percent. None of it was measured here.
 PUBLISHED_INTENTS: Mapping[str, tuple[float, ...]] = {
@@ -92,12 +94,12 @@ def boards_table(records: Sequence[Record]) -> str:
 
 
 def intents_table(records: Sequence[Record]) -> str:
-    """Accuracy; published rows below ours."""
+    """Accuracy; published rows below what was measured."""
     published = {
         method: dict(zip(INTENT_COLUMNS[: len(figures)], figures, strict=True))
         for method, figures in PUBLISHED_INTENTS.items()
     }
-    return _table("intents, accuracy", INTENT_COLUMNS, records, published)
+    return _table("accuracy of intents, by examples an intent", INTENT_COLUMNS, records, published)
 
 
 def slots_table(records: Sequence[Record]) -> str:
@@ -110,7 +112,7 @@ def scope_table(records: Sequence[Record]) -> str:
 
 
 def calibration_table(records: Sequence[Record]) -> str:
-    return _table("calibration error, 15 bins", CALIBRATION_COLUMNS, records, {})
+    return _table("15 bins", CALIBRATION_COLUMNS, records, {})
 
 
 def _table(
@@ -135,11 +137,34 @@ def _table(
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (head, ["---"] * len(head), *rows))
 
 
+def records_table(records: Sequence[Record]) -> str:
+    """One line a record, with the intervals and the seconds of adapting to one support set."""
+    metrics = list(METRICS)
+    lines = [
+        f"| board | examples | system | seed | {' | '.join(METRICS.values())} | seconds to adapt |\n",
+        f"|{'---|' * (len(metrics) + 5)}\n",
+    ]
+    for record in sorted(records, key=order_of):
+        system = SYSTEM_TITLES[record["system"]].strip("*") + PROTOCOLS[record["protocol"]]
+        cells = [BOARD_NAMES[record["board"]], str(record["shots"]), system, str(record["train_seed"])]
+        cells += [with_interval(record["metrics"].get(metric)) for metric in metrics]
+        lines.append(f"| {' | '.join([*cells, brief(record['seconds'])])} |\n")
+    return "".join(lines)
+
+
+def with_interval(value: Mapping[str, float | None] | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value['mean']:.1f}" + ("" if value["ci95"] is None else f" ± {value['ci95']:.1f}")
+
+
 def column_title(column: Column) -> str:
     board, metric, shots = column
     if metric in SCOPE_METRICS:
-        return f"{SCOPE_METRICS[metric]}, {shots}"
-    return f"{BOARD_NAMES[board]}, {METRIC_TITLES[metric]}, {shots}"
+        return f"{METRICS[metric]}, {shots}"
+    if metric == "intent_accuracy":
+        return f"{BOARD_NAMES[board]}, {shots}"
+    return f"{BOARD_NAMES[board]}, {METRICS[metric]}, {shots}"
 
 
 def mean_over_seeds(records: Sequence[Record], column: Column) -> float | None:

@@ -32,7 +32,7 @@ from typing import Any
 from board_metrics import GoldSentence, Interval, TaskOutcomes, over_domains, over_sentences, over_tasks
 from board_sets import BOARDS, Board, FewShotTask, gold_spans, read_board
 from board_systems import NEEDED, SYSTEM_NAMES, Answers, BoardSystem, SystemName, build, is_installed
-from board_tables import boards_table, order_of
+from board_tables import boards_table, order_of, with_interval
 from peer_worker import of_two_intents
 
 from handful.data.formats.files import write_text
@@ -209,7 +209,7 @@ def measure_cells(cells: Sequence[Cell], path: Path, *, again: bool) -> None:
 
 
 def shown(found: Mapping[str, Any]) -> str:
-    metrics = [f"{name} {value['mean']:.1f} ± {value['ci95']:.1f}" for name, value in found["metrics"].items()]
+    metrics = [f"{name} {with_interval(value)}" for name, value in found["metrics"].items()]
     return f"{', '.join(metrics)} ({found['seconds']:.3g} s to adapt)"
 
 
@@ -262,7 +262,7 @@ def numbered_folders(given: Sequence[str], option: str) -> dict[int, Path]:
 def usable_systems(options: argparse.Namespace) -> list[SystemName]:
     """Those that were asked for must be installed; of all, those that are."""
     wanted: Sequence[SystemName] = options.system or SYSTEM_NAMES
-    missing = [name for name in wanted if not is_installed(name)]
+    missing: list[SystemName] = [name for name in wanted if not is_installed(name)]
     if missing:
         needed = ", ".join(f"{name} needs {NEEDED[name]}" for name in missing)
         text = f"{needed}, which is not installed here; `make results-boards` makes an environment that has all"
