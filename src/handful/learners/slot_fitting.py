@@ -18,7 +18,7 @@ from pydantic import Field
 
 from handful.errors import TrainingError
 from handful.learners.support import SupportLabels
-from handful.model.slot_batches import SlotBatch, SlotExamples, shown_slots, slot_batch
+from handful.model.slot_batches import SlotBatch, SlotExamples
 from handful.model.span_gradients import slot_loss
 from handful.model.span_maps import Array, SpanMaps
 from handful.model.spans import Numbers
@@ -75,8 +75,9 @@ def fit_slot_maps(
             f"{len(support.labels.intent_numbers)} and {len(support.labels.slots)}, as many as the support has"
         )
     lengths = np.array([len(own) for own in states], dtype=np.intp)
-    examples = SlotExamples(np.asarray(support.labels.intent_numbers), lengths, support.slot_spans)
-    if len(np.unique(examples.spans[0])) < 2:  # nothing that one could be predicted from another by
+    owners, starts, sizes, slots = support.slot_spans
+    examples = SlotExamples(np.asarray(support.labels.intent_numbers), lengths, owners, starts, sizes + 1, slots)
+    if len(np.unique(owners)) < 2:  # nothing that one could be predicted from another by
         return maps
     optimiser = _AdamW(maps, settings)
     fitted, gradient = maps.of_vector(optimiser.vector), maps.of_vector(optimiser.gradient)
@@ -99,7 +100,7 @@ def _batches(
 
     def laid_out(rows: Numbers) -> tuple[SlotBatch, Array]:
         own = examples.subset(rows)
-        batch = slot_batch(own, shown_slots(own, slots))
+        batch = SlotBatch.of(own, own.shown_slots(slots))
         return batch, np.concatenate([np.asarray(states[row], dtype=kind) for row in rows[batch.rows]])
 
     count = len(examples.lengths)
@@ -140,7 +141,7 @@ class _AdamW:
         self.vector = maps.vector()
         self.gradient = np.zeros_like(self.vector)
         self._start = self.vector.copy() if settings.pull else None
-        self._means, self._squares = np.zeros_like(self.vector), np.zeros_like(self.vector)
+        self._sums, self._squares = np.zeros_like(self.vector), np.zeros_like(self.vector)
         self._scratch = np.empty(min(_BLOCK, len(self.vector)), dtype=self.vector.dtype)
         rates = {"no_slot": settings.no_slot_rate, "log_measures": settings.measures_rate}
         self._blocks: list[tuple[slice, float]] = []  # numbers that are updated together, and their factor
@@ -158,26 +159,26 @@ class _AdamW:
         if self._start is not None:
             self.gradient += settings.pull * (self.vector - self._start)
         length = math.sqrt(float(np.vdot(self.gradient, self.gradient)))
-        cut = min(1.0, settings.most_gradient / (length + 1e-6))
+        if length > settings.most_gradient:
+            self.gradient *= settings.most_gradient / (length + 1e-6)
         keep, keep_squares = self._KEPT
         rate = settings.learning_rate * (settings.steps - step) / settings.steps
-        # Of the two corrections one stands in the rate, so that the other needs no pass of its own.
-        correction = math.sqrt(1 - keep_squares ** (step + 1))
-        ahead = rate * correction / (1 - keep ** (step + 1))
+        # The sums are the moments over 1 - keep, and both corrections stand in factors: fewer passes over the numbers.
+        mean = (1 - keep) / (1 - keep ** (step + 1))
+        deviation = math.sqrt((1 - keep_squares) / (1 - keep_squares ** (step + 1)))
         for block, factor in self._blocks:
-            vector, mean, square, gradient = (
-                array[block] for array in (self.vector, self._means, self._squares, self.gradient)
+            vector, sums, squares, gradient = (
+                array[block] for array in (self.vector, self._sums, self._squares, self.gradient)
             )
             scratch = self._scratch[: len(vector)]
             if settings.weight_decay:
                 vector *= 1 - rate * factor * settings.weight_decay
-            mean *= keep
-            mean += np.multiply(gradient, (1 - keep) * cut, out=scratch)
-            square *= keep_squares
-            gradient *= cut * math.sqrt(1 - keep_squares)
-            square += np.multiply(gradient, gradient, out=scratch)
-            np.sqrt(square, out=scratch)
-            scratch += self._FLOOR * correction
-            np.divide(mean, scratch, out=scratch)
-            scratch *= ahead * factor
+            sums *= keep
+            sums += gradient
+            squares *= keep_squares
+            squares += np.multiply(gradient, gradient, out=scratch)
+            np.sqrt(squares, out=scratch)
+            scratch += self._FLOOR / deviation
+            np.divide(sums, scratch, out=scratch)
+            scratch *= rate * factor * mean / deviation
             vector -= scratch

@@ -24,10 +24,11 @@ import numpy as np
 
 from handful.model.likeness_gradient import ClassMembers, Comparison, LikenessGradient, UnitRows
 from handful.model.segments import log_sum
-from handful.model.slot_batches import BatchPart, SlotBatch, span_words
+from handful.model.slot_batches import BatchPart, SlotBatch
+from handful.model.span_layout import span_words
 from handful.model.span_maps import Array, NameActivations, SlotMeasures, SpanMaps
 from handful.model.spans import IMPOSSIBLE, Numbers
-from handful.model.views import VIEWS
+from handful.model.views import BORDERS, VIEWS
 
 
 def slot_loss(maps: SpanMaps, batch: SlotBatch, states: Array, names: Array, gradient: SpanMaps) -> float:
@@ -41,43 +42,35 @@ def slot_loss(maps: SpanMaps, batch: SlotBatch, states: Array, names: Array, gra
         return 0.0
     words = WordRows.of(maps.views(states), batch.inner)
     texts = maps.name_activations(names)
-    of_types, of_spans = (UnitRows.of(vectors) for vectors in maps.name_vectors(texts))
-    examples = ExampleSpans.of(words, batch.span_starts, batch.span_sizes)
-    measures, count = maps.measures, len(batch.rows)
-    types = ClassMembers.of(
-        of_types.rows,
-        words.types.rows[batch.example_words],
-        batch.word_classes,
-        batch.word_owners,
-        measures.types,
-        count,
-    )
-    spans = ClassMembers.of(
-        of_spans.rows, examples.vectors.rows, batch.span_classes, batch.span_owners, measures.spans, count
-    )
+    type_names, span_names = (UnitRows.of(vectors) for vectors in maps.name_vectors(texts))
+    fillers = SlotFillers.of(words, batch.span_starts, batch.span_sizes)
+    measures = maps.measures
+    types = ClassMembers.of(type_names.rows, words.types.rows[batch.example_words], batch.word_examples, measures.types)
+    spans = ClassMembers.of(span_names.rows, fillers.vectors.rows, batch.span_examples, measures.spans)
     back = WordGradients.zeros(words)
-    type_members, span_members = np.zeros_like(types.vectors), np.zeros_like(spans.vectors)
-    gradient.log_measures[:] = 0
+    of_types, of_spans = np.zeros_like(types.vectors), np.zeros_like(spans.vectors)
+    gradient.log_measures[...] = 0
     loss = 0.0
     for part in batch.parts:
-        scored = _PartScores(part, words, batch, types, spans, measures)
-        loss += scored.loss
-        of_part = scored.gradient(1 / count, back)
-        type_members += of_part[0].members
-        span_members += of_part[1].members
-        gradient.log_measures[0] += of_part[0].log_measure
-        gradient.log_measures[1] += of_part[1].log_measure
+        scores = PartScores(part, words, types, spans, measures)
+        loss += scores.loss
+        from_types, from_spans = scores.gradient(1 / len(batch.rows), back)
+        of_types += from_types.members
+        of_spans += from_spans.members
+        gradient.log_measures[0] += from_types.log_measure
+        gradient.log_measures[1] += from_spans.log_measure
 
     slots = len(batch.slots)
-    back.types[batch.example_words] += type_members[slots + 1 :]
-    examples.gradient(span_members[slots:], back)
-    name_rows = of_types.gradient(type_members[: slots + 1]), of_spans.gradient(span_members[:slots])
-    gradient.no_slot[:] = name_rows[0][-1]
-    _name_gradients(maps, texts, np.concatenate([name_rows[0][:-1], name_rows[1]], axis=1), gradient)
-    rows = back.rows(words, batch.inner)
-    np.matmul(rows.T, states, out=gradient.views_weight)
-    rows.sum(0, out=gradient.views_bias)
-    return loss / count
+    back.types[batch.example_words] += of_types[slots + 1 :]
+    fillers.gradient(of_spans[slots:], back)
+    of_type_names = type_names.gradient(of_types[: slots + 1])
+    of_span_names = span_names.gradient(of_spans[:slots])
+    gradient.no_slot[...] = of_type_names[-1]
+    _name_gradients(maps, texts, np.concatenate([of_type_names[:-1], of_span_names], axis=1), gradient)
+    back.finish(words, batch.inner)
+    np.matmul(back.rows.T, states, out=gradient.views_weight)
+    back.rows.sum(0, out=gradient.views_bias)
+    return loss / len(batch.rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,8 +96,9 @@ class WordRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordGradients:
-    """Of the loss, for each array of WordRows; what runs back is added up here."""
+    """Of the rows, and parts of it that share its memory, one for each array of WordRows: what runs back is added."""
 
+    rows: Array  # [W, 6k + 4]
     types: Array
     openings: Array
     closings: Array
@@ -113,25 +107,20 @@ class WordGradients:
 
     @classmethod
     def zeros(cls, words: WordRows) -> WordGradients:
-        arrays = words.types.rows, words.openings, words.closings, words.middles, words.borders
-        return cls(*(np.zeros(array.shape, dtype=array.dtype) for array in arrays))
+        count, k = words.middles.shape
+        rows = np.zeros((count, VIEWS * k + BORDERS), dtype=words.middles.dtype)
+        return cls(rows, *(rows[:, n * k : (n + 1) * k] for n in range(4)), rows[:, VIEWS * k :])
 
-    def rows(self, words: WordRows, inner: Numbers) -> Array:
-        """[W, 6k + 4]."""
+    def finish(self, words: WordRows, inner: Numbers) -> None:
+        """From types of length one and from openings and closings to the rows, once all is added up."""
         k = self.types.shape[1]
-        rows = np.zeros((len(self.types), VIEWS * k + self.borders.shape[1]), dtype=self.types.dtype)
-        rows[:, :k] = words.types.gradient(self.types)
-        rows[:, k : 2 * k] = self.openings
-        rows[:, 2 * k : 3 * k] = self.closings
-        rows[:, 3 * k : 4 * k] = self.middles
-        rows[inner - 1, 4 * k : 5 * k] = self.openings[inner]
-        rows[inner, 5 * k : 6 * k] = self.closings[inner - 1]
-        rows[:, VIEWS * k :] = self.borders
-        return rows
+        words.types.gradient(self.types)
+        self.rows[inner - 1, 4 * k : 5 * k] = self.openings[inner]
+        self.rows[inner, 5 * k : 6 * k] = self.closings[inner - 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ExampleSpans:
+class SlotFillers:
     """The n spans that fill slots, as members. Those of an utterance share no word."""
 
     vectors: UnitRows  # [n, k]
@@ -139,7 +128,7 @@ class ExampleSpans:
     sizes: Numbers
 
     @classmethod
-    def of(cls, words: WordRows, starts: Numbers, sizes: Numbers) -> ExampleSpans:
+    def of(cls, words: WordRows, starts: Numbers, sizes: Numbers) -> SlotFillers:
         means = np.add.reduceat(words.middles[span_words(starts, sizes)], np.cumsum(sizes) - sizes, axis=0)
         means /= sizes[:, None].astype(means.dtype)
         return cls(UnitRows.of(words.openings[starts] + words.closings[starts + sizes - 1] + means), starts, sizes)
@@ -153,17 +142,11 @@ class ExampleSpans:
         back.middles[span_words(self.starts, self.sizes)] += np.repeat(of_sums, self.sizes, axis=0)
 
 
-class _PartScores:
+class PartScores:
     """The scores of a part of a batch, and what its sentences lose together."""
 
     def __init__(
-        self,
-        part: BatchPart,
-        words: WordRows,
-        batch: SlotBatch,
-        types: ClassMembers,
-        spans: ClassMembers,
-        measures: SlotMeasures,
+        self, part: BatchPart, words: WordRows, types: ClassMembers, spans: ClassMembers, measures: SlotMeasures
     ) -> None:
         self._part, layout, own = part, part.spans, part.words
         self._sizes = layout.sizes[:, None].astype(words.middles.dtype)
@@ -172,24 +155,25 @@ class _PartScores:
         vectors += words.openings[own][layout.starts]
         vectors += words.closings[own][layout.ends]
         self._vectors = UnitRows.of(vectors)
-        self._types = Comparison(words.types.rows[own], part.sentences, types, measures.types)
-        self._spans = Comparison(self._vectors.rows, part.sentences[layout.starts], spans, measures.spans)
+        self._types = Comparison(words.types.rows[own], types, part.type_pairs, measures.types)
+        self._spans = Comparison(self._vectors.rows, spans, part.span_pairs, measures.spans)
 
         outside_border, begin, go_on, end = words.borders[own].T
         outside = self._types.scores[:, -1] + outside_border
-        of_words = np.concatenate([self._types.scores[:, :-1], go_on[:, None]], axis=1)
-        sums = layout.sums(of_words)
+        sums = layout.sums(np.concatenate([self._types.scores[:, :-1], go_on[:, None]], axis=1))
         borders = sums[:, -1] + (begin - go_on)[layout.starts] + end[layout.ends]
         scores = self._spans.scores + sums[:, :-1] + borders[:, None]
-        scores[~batch.open_slots[part.sentences[layout.starts]]] = IMPOSSIBLE
+        scores[part.closed] = IMPOSSIBLE
         whole = log_sum(scores)
-        total, self._outside_shares, shares = part.marginals(outside, whole)
-        self._slot_shares = np.exp(scores - whole[:, None]) * shares[:, None]
-        gold = outside[part.gold_outside].sum() + scores[part.gold_spans, part.gold_slots].sum()
-        self.loss = total - float(gold)
+        total, self._outside_shares, span_shares = part.marginals(outside, whole)
+        scores_of_gold = scores[part.gold_spans, part.gold_slots]
+        self.loss = total - float(outside[part.gold_outside].sum()) - float(scores_of_gold.sum())
+        scores -= whole[:, None]
+        self._slot_shares = np.exp(scores, out=scores)  # of a span's score those of its slots
+        self._slot_shares *= span_shares[:, None]
 
     def gradient(self, weight: float, back: WordGradients) -> tuple[LikenessGradient, LikenessGradient]:
-        """Of `weight` times the loss: adds what runs back to words, and gives what runs to members and measures."""
+        """Of `weight` times the loss, once: adds what runs back to words, and gives what runs to types and spans."""
         part, layout, own = self._part, self._part.spans, self._part.words
         of_outside, of_scores = self._outside_shares, self._slot_shares
         of_outside[part.gold_outside] -= 1
@@ -199,20 +183,20 @@ class _PartScores:
 
         of_borders = of_scores.sum(1, keepdims=True)
         of_words = layout.sums_gradient(np.concatenate([of_scores, of_borders], axis=1))
-        begins = layout.scattered(of_borders, layout.starts)[:, 0]
-        back.borders[own, 0] += of_outside
-        back.borders[own, 1] += begins
-        back.borders[own, 2] += of_words[:, -1] - begins
-        back.borders[own, 3] += layout.scattered(of_borders, layout.ends)[:, 0]
-        of_words[:, -1] = of_outside  # in the place of `go on`: the class of no slot
+        begins = layout.picked_gradient(of_borders, layout.starts)[:, 0]
+        back.borders[own, 0] = of_outside
+        back.borders[own, 1] = begins
+        back.borders[own, 2] = of_words[:, -1] - begins
+        back.borders[own, 3] = layout.picked_gradient(of_borders, layout.ends)[:, 0]
+        of_words[:, -1] = of_outside  # no slot is the last class, and `go on` has been read
         types, spans = self._types.gradient(of_words), self._spans.gradient(of_scores)
 
-        back.types[own] += types.things
+        back.types[own] = types.things
         of_vectors = self._vectors.gradient(spans.things)
-        back.openings[own] += layout.scattered(of_vectors, layout.starts)
-        back.closings[own] += layout.scattered(of_vectors, layout.ends)
+        back.openings[own] = layout.picked_gradient(of_vectors, layout.starts)
+        back.closings[own] = layout.picked_gradient(of_vectors, layout.ends)
         of_vectors /= self._sizes
-        back.middles[own] += layout.sums_gradient(of_vectors)
+        back.middles[own] = layout.sums_gradient(of_vectors)
         return types, spans
 
 

@@ -159,4 +159,5 @@ class NameActivations:
 
 def erf(values: Array) -> Array:
     """The error function; numpy has none."""
-    return np.array([math.erf(value) for value in values.ravel().tolist()], dtype=values.dtype).reshape(values.shape)
+    found = np.fromiter(map(math.erf, values.ravel().tolist()), dtype=values.dtype, count=values.size)
+    return found.reshape(values.shape)
