@@ -14,6 +14,7 @@ gradient of L, and Q_xm that of the class of m times the share of m in the first
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,13 +107,13 @@ class Pairing:
         """`utterances` [n] of things; `is_open` [B, C] classes, the same for utterances that are neighbours."""
         order = np.argsort(utterances, kind="stable")
         utterances = utterances[order]
-        starts = np.flatnonzero((is_open[1:] != is_open[:-1]).any(1)) + 1
-        edges = np.searchsorted(utterances, [0, *starts, len(is_open)])
+        changes = np.flatnonzero((is_open[1:] != is_open[:-1]).any(1)) + 1
+        edges = [0, *np.searchsorted(utterances, changes).tolist(), len(utterances)]
         classes = np.concatenate([np.arange(is_open.shape[1]), examples.classes])
         owners = np.concatenate([np.full(is_open.shape[1], -1), examples.owners]).astype(np.int32)
         of_things = utterances.astype(np.int32)
         groups, own, total = [], [np.arange(0)], 0
-        for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        for start, end in pairwise(edges):
             if start == end:
                 continue
             members = np.flatnonzero(is_open[utterances[start], classes])
@@ -169,11 +170,10 @@ class Comparison:
             of_members[group.members] += parts.T @ self._things[group.things]
             of_names += float(parts[:, group.members < members.weights.shape[1]].sum())
         of_members *= measure.scale / measure.temperature
-        of_scale = np.vdot(of_things, self._things)
-        of_temperature = np.vdot(gradient, self.scores) - of_scale
-        of_weight = of_names - measure.temperature * measure.name_weight * np.vdot(
-            beside, 1 / members.totals[pairing.utterances]
-        )
+        of_scale = np.vdot(of_things, self._things).item()
+        of_temperature = np.vdot(gradient, self.scores).item() - of_scale
+        of_totals = np.vdot(beside, 1 / members.totals[pairing.utterances]).item()
+        of_weight = of_names - measure.temperature * measure.name_weight * of_totals
         in_place = np.empty_like(of_things)
         in_place[pairing.order] = of_things
         return LikenessGradient(in_place, of_members, np.array([of_scale, of_temperature, of_weight]))

@@ -109,7 +109,8 @@ class WordGradients:
     def zeros(cls, words: WordRows) -> WordGradients:
         count, k = words.middles.shape
         rows = np.zeros((count, VIEWS * k + BORDERS), dtype=words.middles.dtype)
-        return cls(rows, *(rows[:, n * k : (n + 1) * k] for n in range(4)), rows[:, VIEWS * k :])
+        types, openings, closings, middles = (rows[:, n * k : (n + 1) * k] for n in range(4))
+        return cls(rows, types, openings, closings, middles, rows[:, VIEWS * k :])
 
     def finish(self, words: WordRows, inner: Numbers) -> None:
         """From types of length one and from openings and closings to the rows, once all is added up."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,7 +37,7 @@ class SpanLayout:
         edges = np.cumsum([0, *counts]).tolist()
         sizes = np.repeat(np.arange(1, len(counts) + 1), counts)
         first = np.concatenate(starts)
-        blocks = tuple(slice(*edge) for edge in zip(edges[:-1], edges[1:], strict=True))
+        blocks = tuple(slice(*edge) for edge in pairwise(edges))
         return cls(first, first + sizes - 1, sizes, blocks, tuple(nested), len(left))
 
     def find(self, starts: Numbers, sizes: Numbers) -> Numbers:
