@@ -111,7 +111,7 @@ class HandfulSystem:
         from handful.data.bot_settings import BotSettings
         from handful.parser.models import model_for
 
-        return model_for(BotSettings(checkpoint=self._checkpoint), None, runtime="int8")
+        return model_for(BotSettings(checkpoint=self._checkpoint), runtime="int8")
 
     def load(self) -> None:
         _ = self._model

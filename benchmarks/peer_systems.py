@@ -45,7 +45,7 @@ class Handful:
         from handful.data.bot_settings import BotSettings
         from handful.parser.models import model_for
 
-        self._model = model_for(BotSettings(), None, runtime=runtime)
+        self._model = model_for(BotSettings(), runtime=runtime)
 
     def adapt(self, support: Sequence[Utterance]) -> Adapted:
         from handful.data.document import Document

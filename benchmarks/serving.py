@@ -107,7 +107,7 @@ def asked(server: Server, sentences: Path, connections: int, seconds: float, **m
 
 def bare(texts: list[str], seconds: float) -> float:
     """Sentences a second through the graph alone, tokenised, in batches."""
-    model = model_for(BotSettings(), None).learner
+    model = model_for(BotSettings()).learner
     assert isinstance(model, ExportedSpans)
     encoder = model._encoder
     spoken = [tuple(word.text for word in split_words(text)) for text in texts]

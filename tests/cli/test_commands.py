@@ -150,6 +150,7 @@ def test_check_tells_every_error_at_once(run, bot: Path):
         (["check", "x" * 300], 1, "File name too long"),
         (["parse", "{bot}", "caf\udce9"], 2, "found bytes that are no UTF-8"),
         (["pasre", "x"], 2, "No such command"),
+        (["tune", "{bot}"], 2, "No such command 'tune'"),
         (["parse"], 2, "Missing argument"),
     ],
 )

@@ -139,18 +139,6 @@ def test_tags_that_need_mending_are_mended_on_demand(flights: Path, tmp_path: Pa
     assert json.loads(done.out)["slots"][0]["name"] == "city"
 
 
-def test_a_tuned_bot_is_cross_validated_as_it_was(flights: Path, run: Run):
-    """The tuned weights have seen every example: to ask them for these would be to ask what they remember."""
-    plain = json.loads(run("test", str(flights), "--json", "-").out)
-    assert run("tune", str(flights), "--folds", "2", "--steps", "3").code == 0
-    assert flights.with_name("flights.yml.tuned").exists(), "three steps no longer help this bot: take one they help"
-    done = run("test", str(flights), "--json", "-")
-    assert "the tuned version has learnt from all examples" in done.err
-    told = json.loads(done.out)
-    assert told["bot"]["tuned"] is False
-    assert told["errors"] == plain["errors"]
-
-
 def test_the_untrained_method_is_asked_the_same_way(flights: Path, run: Run, tmp_path: Path):
     page = tmp_path / "out.html"
     done = run("test", str(flights), "--learner", "prototypes", "--html", str(page), "--json", "-")
@@ -162,7 +150,7 @@ def test_the_untrained_method_is_asked_the_same_way(flights: Path, run: Run, tmp
 def test_a_bot_of_many_intents_is_shown_in_part(capsys: pytest.CaptureFixture[str]):
     near = case("hi [0](number)", "intent0", "hi 0", "intent0")
     cases = [case(f"hi [{n}](number)", f"intent{n}", f"hi {n}", f"intent{n + 1}", n / 40) for n in range(40)]
-    print_report(Report("many", 40, 1, 80, "joint_spans", False, Against("held.yml"), assess([*cases, near])), 3)
+    print_report(Report("many", 40, 1, 80, "joint_spans", Against("held.yml"), assess([*cases, near])), 3)
     shown = capsys.readouterr().out
     assert "many, asked for the utterances of held.yml" in shown
     assert "… and 26 more, --json has all" in shown, "intents: 41 rows, 15 of them shown"
@@ -173,13 +161,13 @@ def test_a_bot_of_many_intents_is_shown_in_part(capsys: pytest.CaptureFixture[st
 
 def test_what_was_rejected_though_guessed_right_is_told(capsys: pytest.CaptureFixture[str]):
     cases = [case("hi", "greet", "hi", "greet", 0.4, rejected=True), case("yo", "greet", "yo", "fly", rejected=True)]
-    print_report(Report("shy", 1, 0, 2, "x", False, Against("held.yml"), assess(cases)), 1)
+    print_report(Report("shy", 1, 0, 2, "x", Against("held.yml"), assess(cases)), 1)
     told = dict(re.findall(r"│ +(.*?) +│ +(\d+) │", capsys.readouterr().out))
     assert (told["rejected"], told["though guessed right"]) == ("2", "1")
 
 
 def test_names_that_look_like_markup_are_shown_as_they_are(capsys: pytest.CaptureFixture[str]):
-    print_report(Report("[b]", 1, 0, 2, "x", False, Against("[i]"), assess([case("x", "[red]", "x", "[/red]")])), 1)
+    print_report(Report("[b]", 1, 0, 2, "x", Against("[i]"), assess([case("x", "[red]", "x", "[/red]")])), 1)
     shown = capsys.readouterr().out
     assert "[b], asked for the utterances of [i]" in shown
     assert shown.count("[red]") == shown.count("[/red]") == 3

@@ -257,7 +257,7 @@ def test_a_parser_on_another_runtime_is_refused_with_what_to_do(how: str, tmp_pa
 def test_a_bot_that_wants_torch_is_exported_all_the_same(tmp_path: Path):
     file = tmp_path / "bot.yml"
     file.write_text(starter_text() + "\nsettings:\n  runtime: torch\n", encoding="utf-8")
-    parser = parser_to_export(Parser.load(file, runtime="int8").bot, file, tuned=True, progress=None)
+    parser = parser_to_export(Parser.load(file, runtime="int8").bot)
     assert parser.bot.settings.runtime == "torch"
     export_bot(parser, tmp_path / "out")
     assert Parser.exported(tmp_path / "out").parse("play jazz").intent == "play_music"
@@ -297,33 +297,3 @@ def test_a_newer_bot_asks_for_an_upgrade(copy: Path):
     (copy / "bot.json").write_text(json.dumps({**content, "format": 2}), encoding="utf-8")
     with pytest.raises(CheckpointError, match="format 2 is newer than 1: upgrade handful"):
         Parser.exported(copy)
-
-
-# -- tuned -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_a_tuned_bot_is_exported_with_its_tuned_weights(tmp_path: Path):
-    from handful.learners.tuning import returned
-    from handful.parser.tuned import tune_file
-
-    file = tmp_path / "bot.yml"
-    examples = {"fly": ["fly to [Rome](city)", "a flight to [New York](city) please", "i want to fly to [Oslo](city)",
-                        "get me to [San Jose](city)", "we need a plane to [Rio](city)"],
-                "dine": ["a table at [Casa Verde](place)", "book [The Golden Fork](place) for me",
-                         "dinner at [Chez Panisse](place)", "we want to eat at [Joe's](place)"]}  # fmt: skip
-    file.write_text(
-        "nlu:\n" + "".join(
-            f"- intent: {intent}\n  examples: |\n" + "".join(f"    - {text}\n" for text in texts)
-            for intent, texts in examples.items()
-        ), encoding="utf-8",
-    )  # fmt: skip
-    assert returned(tune_file(file, folds=2, steps=3)).better, "three steps no longer help this bot: take another"
-    tuned, plain = Parser.load(file), Parser.load(file, tuned=False)
-    for parser, name in ((tuned, "tuned"), (plain, "plain")):
-        chosen = parser_to_export(parser.bot, file, tuned=name == "tuned", progress=None)
-        export_bot(chosen, tmp_path / name)
-    for text in ("could we fly to San Francisco", "a table at The Old Mill", "xyzzy"):
-        mine, its = (Parser.exported(tmp_path / name).parse(text) for name in ("tuned", "plain"))
-        assert (mine, its) == (tuned.parse(text), plain.parse(text))
-        assert mine.ranking != its.ranking

@@ -13,7 +13,6 @@ from handful.parser.bot import Bot, load_bot, starter_bot
 from handful.parser.models import model_for
 from handful.parser.parser import Parser
 from handful.parser.source import Source
-from handful.parser.tuning_record import tuned_folder
 from learners.made_up import SUPPORT, made_up
 
 BOT = (
@@ -63,15 +62,6 @@ def test_a_bot_can_be_saved_again_and_again(file: Path):
     assert len(load_bot(file).document.utterances) == 7
 
 
-def test_a_tuned_version_goes_with_a_bot_that_is_saved_elsewhere(file: Path, monkeypatch: pytest.MonkeyPatch):
-    parser = read(file)
-    tuned_folder(file).mkdir()
-    (tuned_folder(file) / "tuning.json").write_text("{}")
-    monkeypatch.setattr(parser, "tuning", object())
-    parser.save(file.with_name("other.yml"))
-    assert (tuned_folder(file.with_name("other.yml")) / "tuning.json").is_file()
-
-
 def test_a_ready_folder_that_cannot_be_written_is_told_and_the_bot_is_saved(file: Path):
     file.with_name("bot.yml.ready").write_text("in the way")
     parser = read(file)
@@ -102,7 +92,7 @@ def test_what_is_no_text_is_refused():
 @pytest.mark.parametrize("typo", [{"runtime": "int4"}, {"learner": "protoypes"}])
 def test_typos_are_told(typo: dict[str, str]):
     with pytest.raises(ConfigError, match=r"found the (runtime|learner) '.*', expected"):
-        model_for(starter_bot().settings, None, **typo)  # pyright: ignore[reportArgumentType]
+        model_for(starter_bot().settings, **typo)  # pyright: ignore[reportArgumentType]
 
 
 def test_vectors_are_those_of_their_sentences_while_examples_are_added(monkeypatch: pytest.MonkeyPatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,11 @@ from handful.encoders.choose import TransformerConfig
 from handful.errors import ConfigError
 from handful.learners.choose import build_trained
 from handful.learners.joint_spans import JointSpansConfig
-from handful.learners.tuning import returned
 from handful.parser.bot import Bot
 from handful.parser.parse import FALLBACK
 from handful.parser.parser import Parser
-from handful.report.asking import AskingProgress, already_examples, ask, cross_validate, never_asked, strangers
+from handful.report.asking import Answered, already_examples, ask, cross_validate, never_asked, strangers
+from handful.report.cases import Case
 from handful.report.layout import layout
 from handful.types import Utterance
 from report.parses import utterance
@@ -39,9 +40,13 @@ def parser(tiny_bert: Path) -> Parser:
     return Parser(Bot("tiny", Document(EXAMPLES)), learner)
 
 
+def cases_of(events: Iterable[Answered]) -> list[Case]:
+    return [case for event in events for case in event.cases]
+
+
 def test_every_example_but_a_lonely_one_is_asked_for_once_and_never_of_a_bot_that_has_it(parser: Parser):
-    events: list[AskingProgress] = []
-    cases = returned(cross_validate(parser, 3, 0), events.append)
+    events = list(cross_validate(parser, 3, 0))
+    cases = cases_of(events)
     assert sorted(case.utterance.text for case in cases) == sorted(u.text for u in EXAMPLES[:-1])
     assert never_asked(EXAMPLES) == 1
     for case in cases:
@@ -52,31 +57,30 @@ def test_every_example_but_a_lonely_one_is_asked_for_once_and_never_of_a_bot_tha
 
 
 def test_a_seed_deals_the_same_shares(parser: Parser):
-    first, again, other = (returned(cross_validate(parser, 3, seed)) for seed in (5, 5, 6))
+    first, again, other = (cases_of(cross_validate(parser, 3, seed)) for seed in (5, 5, 6))
     assert first == again
     assert [case.utterance for case in first] != [case.utterance for case in other]
 
 
 def test_a_fold_says_what_a_bot_of_its_examples_says(parser: Parser):
     """Whatever is kept from the whole bot, nothing of the held-out examples may be."""
-    [case, *_] = returned(cross_validate(parser, 6, 0))
+    [case, *_] = cases_of(cross_validate(parser, 6, 0))
     kept = tuple(own for own in EXAMPLES if own != case.utterance)
-    alone = returned(ask(parser.with_examples(kept), [case.utterance]))[0]
+    alone = cases_of(ask(parser.with_examples(kept), [case.utterance]))[0]
     assert alone.parse == case.parse
     assert alone.nearest == case.nearest
 
 
 def test_a_file_is_asked_for_in_order(parser: Parser):
     held = [utterance(f"fly to {'now ' * n}!", "fly") for n in range(100)]
-    events: list[AskingProgress] = []
-    cases = returned(ask(parser, held), events.append)
-    assert [case.utterance for case in cases] == held
+    events = list(ask(parser, held))
+    assert [case.utterance for case in cases_of(events)] == held
     assert [event.done for event in events] == [64, 100]
 
 
 def test_a_bot_with_nothing_to_ask_for(parser: Parser):
     with pytest.raises(ConfigError, match="--against"):
-        returned(cross_validate(parser.with_examples(EXAMPLES[-1:] + EXAMPLES[:1]), 5, 0))
+        next(cross_validate(parser.with_examples(EXAMPLES[-1:] + EXAMPLES[:1]), 5, 0))
 
 
 def test_what_a_bot_does_not_know_is_counted_by_utterance():
@@ -100,13 +104,13 @@ def test_examples_in_the_file_are_found_whatever_their_case():
 
 def test_the_map_has_every_example_once_and_the_errors_of_a_file_beside_them(parser: Parser):
     wrong = Utterance.from_words(["sing"], "sing")
-    drawn = layout(parser, returned(ask(parser, [wrong])))
+    drawn = layout(parser, cases_of(ask(parser, [wrong])))
     assert [spot.text for spot in drawn.spots] == [*(own.text for own in EXAMPLES), "sing"]
     assert [spot.example for spot in drawn.spots] == [True] * 7 + [False]
     assert drawn.spots[-1].fault is not None
     assert np.isfinite([(spot.x, spot.y) for spot in drawn.spots]).all()
     assert drawn.examples == 7
-    own = returned(cross_validate(parser, 3, 0))
+    own = cases_of(cross_validate(parser, 3, 0))
     errors = [case for case in own if case.fault is not None]
     marked = {spot.text for spot in layout(parser, errors).spots if spot.fault is not None}
     assert marked == {case.utterance.text for case in errors}

@@ -70,7 +70,6 @@ def reported(cases: list[Case], **changes: Any) -> Report:
         "slots": 1,
         "examples": 4,
         "learner": "joint_spans",
-        "tuned": False,
         "asked": CrossValidation(5, 0),
         "assessment": assess(cases),
     }

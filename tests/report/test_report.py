@@ -10,7 +10,7 @@ from report.parses import case, utterance
 
 
 def report(cases: list[Case]) -> Report:
-    return Report("flights", 2, 1, 4, "joint_spans", False, CrossValidation(5, 7), assess(cases), ("mind the gap",))
+    return Report("flights", 2, 1, 4, "joint_spans", CrossValidation(5, 7), assess(cases), ("mind the gap",))
 
 
 def test_json_is_plain_and_tells_everything():

@@ -172,7 +172,7 @@ def test_a_cache_that_cannot_be_written_is_told_with_what_to_do(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HANDFUL_CACHE", str(tmp_path / "file" if where == "a file" else tmp_path / "file" / "cache"))
     with pytest.raises(CheckpointError, match=r"cannot be written: .*HANDFUL_CACHE names another .*--runtime torch"):
-        model_for(BotSettings(), None)
+        model_for(BotSettings())
 
 
 def test_a_damaged_graph_in_the_cache_is_told_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -182,7 +182,7 @@ def test_a_damaged_graph_in_the_cache_is_told_with_what_to_do(tmp_path: Path, mo
     folder.mkdir(parents=True)
     (folder / ABOUT).write_text("{")
     with pytest.raises(CheckpointError, match=f"model.json: cannot be read: .*remove {folder}"):
-        model_for(BotSettings(), None)
+        model_for(BotSettings())
 
 
 # -- real sentences ----------------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def compare(name: str, directory: Path, most: int | None) -> Compared:
         shown = sum(other.intent == utterance.intent for other in support)
         (support if shown < 10 else asked).append(utterance)
     asked = asked[:most]
-    reference, int8 = ready_learner("joint_spans"), model_for(BotSettings(), None).learner
+    reference, int8 = ready_learner("joint_spans"), model_for(BotSettings()).learner
     sentences = [utterance.sentence for utterance in asked]
     found = [AdaptedSpans(model, support).predict(sentences) for model in (reference, int8)]  # pyright: ignore
     return Compared(name, found[0], found[1], asked)
@@ -266,7 +266,7 @@ def test_int8_says_what_torch_says_on_all_test_utterances(data_dir: Path, capsys
 
 def test_int8_predictions_do_not_depend_on_the_batch(data_dir: Path):
     utterances = load_corpus("snips", data_dir).split("test")[::40][:60]
-    model = model_for(BotSettings(), None).learner
+    model = model_for(BotSettings()).learner
     adapted = AdaptedSpans(model, utterances[:20])  # pyright: ignore
     sentences = [utterance.sentence for utterance in utterances]
     together = adapted.predict(sentences)

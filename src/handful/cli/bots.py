@@ -75,7 +75,6 @@ def parse(
     ] = None,
     learner: LearnerChoice = "joint_spans",
     runtime: RuntimeChoice = None,
-    tuned: Annotated[bool, typer.Option(help="Use the bot's tuned version, where it has one.")] = True,
     format_name: FormatName = None,
 ) -> None:
     """Parse sentences with a bot."""
@@ -92,20 +91,17 @@ def parse(
         err.print("One sentence a line; Ctrl-D ends.", style="dim")
     wanted = None if threshold is None else _threshold(threshold)
     if (bot / EXPORTED).is_file():
-        if learner != "joint_spans" or runtime == "torch" or not tuned:
-            raise ConfigError(f"{bot}: an exported bot has one model: leave out --learner, --runtime and --no-tuned")
+        if learner != "joint_spans" or runtime == "torch":
+            raise ConfigError(f"{bot}: an exported bot has one model: leave out --learner and --runtime")
         parser = Parser.exported(bot)
     else:
         loaded = load_bot(bot, format_name)
         warn(loaded.document.warnings)
-        parser = Parser.of(loaded, bot, learner=learner, runtime=runtime, tuned=tuned, progress=tell)
+        parser = Parser.of(loaded, bot, learner=learner, runtime=runtime, progress=tell)
     if not parser.can_reject and (wanted is not None or parser.threshold not in ("auto", "off")):
         warn(["this learner cannot tell what is out of scope: the threshold is not used"])
     if wanted is not None:
         parser.threshold = wanted
-    if parser.tuning is not None and parser.tuning_is_stale:
-        newer = parser.tuning.newer(parser.bot.document.utterances)
-        warn([f"{bot}: its examples have changed since it was tuned ({newer} new): `handful tune {bot}` tunes anew"])
     if texts:
         _print_parses(parser, texts, as_json, explain)
         return
@@ -116,7 +112,6 @@ def parse(
 def export(
     bot: BotPath,
     out_folder: Annotated[Path, typer.Argument(metavar="OUT", help="The folder to make.")],
-    tuned: Annotated[bool, typer.Option(help="Use the bot's tuned version, where it has one.")] = True,
     format_name: FormatName = None,
 ) -> None:
     """Make a folder that parses with onnxruntime, tokenizers and numpy alone."""
@@ -125,7 +120,7 @@ def export(
 
     loaded = load_bot(bot, format_name)
     warn(loaded.document.warnings)
-    export_bot(parser_to_export(loaded, bot, tuned=tuned, progress=tell), out_folder, progress=tell)
+    export_bot(parser_to_export(loaded, progress=tell), out_folder, progress=tell)
     size = sum(file.stat().st_size for file in out_folder.rglob("*") if file.is_file())
     out.print(f'{out_folder}: {size / 1e6:.0f} MB; python {out_folder / "parse.py"} "your sentence"')
 
@@ -153,7 +148,7 @@ def check(
     format_name: FormatName = None,
 ) -> None:
     """Read a bot and tell everything that is wrong or odd about it."""
-    from handful.parser.bot import Bot
+    from handful.parser.bot import Bot, unused_tuning
     from handful.parser.check_file import check_file
     from handful.types import Prediction
 
@@ -161,11 +156,13 @@ def check(
         from handful.parser.parser import Parser
 
         try:
-            return Parser.of(loaded, bot, tuned=False, progress=tell).leave_one_out()
+            return Parser.of(loaded, bot, progress=tell).leave_one_out()
         except HandfulError as error:  # what the file says is told all the same
             warn([f"{bot}: its model cannot be asked: {error}"])
             return None
 
+    if message := unused_tuning(bot):
+        warn([message])
     checked = check_file(bot, format_name, predict if model else None)
     # All of them, however many: whoever checks wants to mend the file once.
     for finding in checked.errors:

@@ -22,7 +22,6 @@ from handful.cli import (
     sweep,
     test_bot,
     train,
-    tune,
 )
 from handful.cli.console import err, warn
 from handful.errors import ConfigError, HandfulError
@@ -41,7 +40,6 @@ app = typer.Typer(
 app.command("demo")(bots.demo)
 app.command("parse")(bots.parse)
 app.command("check")(bots.check)
-app.command("tune")(tune.tune)
 app.command("test")(test_bot.test)
 app.command("suggest")(suggest.suggest)
 app.command("export")(bots.export)

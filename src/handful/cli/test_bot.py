@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,11 +17,9 @@ from handful.cli.console import err, warn
 from handful.errors import ConfigError, DataError, Place
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
-
     from handful.parser.bot import Bot
     from handful.parser.parser import Parser
-    from handful.report.asking import AskingProgress
+    from handful.report.asking import Answered
     from handful.report.cases import Case
     from handful.report.report import Report
     from handful.types import Utterance
@@ -48,7 +46,6 @@ def test(
     ] = None,
     errors: Annotated[int, typer.Option("--errors", min=0, help="How many of the worst errors are shown here.")] = 5,
     learner: LearnerChoice = "joint_spans",
-    tuned: Annotated[bool, typer.Option(help="Ask the bot's tuned version, where it has one (--against).")] = True,
     format_name: FormatName = None,
     against_format: Annotated[
         str | None, typer.Option("--against-format", help="The file's format, where its content leaves that open.")
@@ -77,10 +74,9 @@ def test(
         held = read.utterances
         if not held:
             raise DataError.at(Place(against), "found no utterances, expected some to ask for")
-    notes = _notes(loaded, held) if against is not None else _fold_notes(loaded, bot, learner, tuned)
+    notes = _notes(loaded, held) if against is not None else _fold_notes(loaded)
     warn(notes)
-    # Tuned weights have learnt from all examples: asked for these, they would only remember.
-    parser = Parser.of(loaded, bot, learner=learner, tuned=tuned and against is not None, progress=tell)
+    parser = Parser.of(loaded, bot, learner=learner, progress=tell)
     if against is not None:
         asked, cases = Against(str(against)), _shown(ask(parser, held))
     else:
@@ -92,7 +88,6 @@ def test(
         slots=len(loaded.slots),
         examples=len(loaded.document.utterances),
         learner=learner,
-        tuned=parser.tuning is not None,
         asked=asked,
         assessment=assess(cases),
         notes=tuple(notes),
@@ -135,37 +130,28 @@ def _notes(bot: Bot, held: Sequence[Utterance]) -> list[str]:
     return notes
 
 
-def _fold_notes(bot: Bot, path: Path, learner: str, tuned: bool) -> list[str]:
-    from handful.parser.tuning_record import read_tuning, tuned_folder
+def _fold_notes(bot: Bot) -> list[str]:
     from handful.report.asking import counted, never_asked
 
-    notes = []
     lonely = never_asked(bot.document.utterances)
-    if lonely:
-        verb = "is" if lonely == 1 else "are"
-        notes.append(f"{counted(lonely, 'example')} {verb} the only one of an intent, and not asked for")
-    if tuned and learner == "joint_spans" and read_tuning(tuned_folder(path)) is not None:
-        notes.append(
-            "the bot as it is before tuning: the tuned version has learnt from all examples; `handful tune` tells how "
-            "it does on held-out ones, --against FILE asks it"
-        )
-    return notes
+    if not lonely:
+        return []
+    verb = "is" if lonely == 1 else "are"
+    return [f"{counted(lonely, 'example')} {verb} the only one of an intent, and not asked for"]
 
 
-def _shown(steps: Generator[AskingProgress, None, list[Case]]) -> list[Case]:
+def _shown(answers: Iterable[Answered]) -> list[Case]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from handful.learners.tuning import returned
-
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    cases: list[Case] = []
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task("asking", total=None)
-
-        def told(event: AskingProgress) -> None:
+        for event in answers:
             what = "asking" if event.fold is None else f"fold {event.fold} of {event.folds}"
             progress.update(task, completed=event.done, total=event.total, description=what)
-
-        return returned(steps, told)
+            cases += event.cases
+    return cases
 
 
 def _write(report: Report, parser: Parser, json_file: Path | None, html_file: Path | None) -> None:

@@ -7,9 +7,9 @@ utterances, so that a large bot's step costs what a small one's does.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -22,9 +22,6 @@ from handful.types import Utterance
 
 if TYPE_CHECKING:
     from handful.learners.joint_spans import JointSpansLearner
-
-Event = TypeVar("Event")
-Result = TypeVar("Result")
 
 
 class TuningConfig(Settings):
@@ -42,19 +39,14 @@ class TuningStep:
     loss: float
 
 
-def returned(steps: Generator[Event, None, Result], told: Callable[[Event], None] | None = None) -> Result:
-    """Runs to the end and gives what comes out there; each event on the way is told to whoever wants to know."""
+def tuned(learner: JointSpansLearner, support: Sequence[Utterance], config: TuningConfig) -> JointSpansLearner:
+    """To the end, whatever the steps."""
+    steps = tuning(learner, support, config)
     while True:
         try:
-            event = next(steps)
+            next(steps)
         except StopIteration as done:
             return done.value
-        if told is not None:
-            told(event)
-
-
-def tuned(learner: JointSpansLearner, support: Sequence[Utterance], config: TuningConfig) -> JointSpansLearner:
-    return returned(tuning(learner, support, config))
 
 
 def tuning(

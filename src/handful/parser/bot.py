@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from pathlib import Path
 from handful.data.bot_settings import BotSettings
 from handful.data.document import Document
 from handful.data.labels import humanised
+from handful.places import beside
 from handful.types import Slot
 
 
@@ -76,7 +78,16 @@ class Bot:
 def load_bot(path: Path, format_name: str | None = None) -> Bot:
     from handful.data.reading import read_document  # a dozen formats; an exported bot needs none of them
 
-    return Bot(path.stem, read_document(path, format_name))
+    bot = Bot(path.stem, read_document(path, format_name))
+    if message := unused_tuning(path):
+        warnings.warn(message, stacklevel=3)
+    return bot
+
+
+def unused_tuning(path: Path) -> str | None:
+    """What to say of the tuned weights that earlier versions put beside a bot's file; None where there are none."""
+    folder = beside(path, "tuned")
+    return f"{folder}: is no longer used, and can be removed: bots need no tuning now" if folder.is_dir() else None
 
 
 def starter_bot() -> Bot:

@@ -75,8 +75,7 @@ def export_bot(parser: Parser, out: Path, *, progress: Progress | None = None) -
     bot = parser.bot
     checkpoint = bot.settings.checkpoint or shipped_folder()
     sums = checkpoint_sums(checkpoint)
-    weights = sums.weights if parser.tuning is None else parser.tuning.weights_sha256
-    model = runtime_folder(weights, sums.encoder)
+    model = runtime_folder(sums.weights, sums.encoder)
     if not model.exists() or parser.identity != read_about_model(model).identity:
         # Of torch, of prototypes, or of a graph that is gone: what is ready of it would fit no other model.
         raise ConfigError(f"only a parser on the runtime '{DEFAULT_RUNTIME}' can be exported: load it with that one")
@@ -112,9 +111,9 @@ def export_bot(parser: Parser, out: Path, *, progress: Progress | None = None) -
         raise HandfulError(f"{out}: cannot be written: {error.strerror or error}") from error
 
 
-def parser_to_export(bot: Bot, path: Path, *, tuned: bool, progress: Progress | None) -> Parser:
+def parser_to_export(bot: Bot, progress: Progress | None = None) -> Parser:
     """The bot's parser on the runtime that is exported, whatever its settings say."""
-    model = model_for(bot.settings, path, runtime="int8", tuned=tuned, progress=progress)
+    model = model_for(bot.settings, runtime="int8", progress=progress)
     return Parser.with_model(bot, model)
 
 

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Literal
 
 from handful.data.bot_settings import RUNTIMES, BotSettings, Runtime
 from handful.errors import CheckpointError, ConfigError
-from handful.places import beside, cache_dir
+from handful.places import cache_dir
 from handful.training.shipped import READY, ReadyName, checkpoint_sums, shipped_folder
 
 if TYPE_CHECKING:
     from handful.learners.joint_spans import JointSpansLearner
     from handful.learners.learner import Learner
     from handful.learners.span_model import SpanModel
-    from handful.parser.tuning_record import Tuning
 
 DEFAULT_RUNTIME: Runtime = "int8"
 Progress = Callable[[str], None]
@@ -31,21 +30,18 @@ _EXPORT = 2  # to be raised when the same weights come to give another graph
 class Model:
     learner: Learner | SpanModel
     identity: str  # the same identity, the same numbers
-    tuning: Tuning | None = None
 
 
 def model_for(
     settings: BotSettings,
-    path: Path | None,
     *,
     learner: ReadyName = "joint_spans",
     runtime: Runtime | None = None,
-    tuned: bool = True,
     progress: Progress | None = None,
     threads: int | None = None,
 ) -> Model:
-    """By the bot's own settings; what is given here goes before them. `path` is the bot's file, where it has one.
-    `threads` are those of one sentence's or batch's way through ONNX Runtime."""
+    """By the bot's own settings; what is given here goes before them. `threads` are those of one sentence's or batch's
+    way through ONNX Runtime."""
     for what, found, known in (("learner", learner, READY), ("runtime", runtime, (*RUNTIMES, None))):
         if found not in known:
             raise ConfigError(f"found the {what} {found!r}, expected {' or '.join(filter(None, known))}")
@@ -55,26 +51,20 @@ def model_for(
         return _prototypes(settings)
     checkpoint = settings.checkpoint or shipped_folder()
     sums = checkpoint_sums(checkpoint)
-    tuning = None
-    if tuned and path is not None and (beside(path, "tuned") / "tuning.json").exists():
-        from handful.parser.tuning_record import usable_tuning
-
-        tuning = usable_tuning(path, sums.weights)
-    weights = sums.weights if tuning is None else tuning.weights_sha256
     chosen = runtime or settings.runtime or DEFAULT_RUNTIME
     if chosen == "torch":
-        return Model(_torch_learner(checkpoint, path, tuning), f"torch {weights}", tuning)
+        return Model(_torch_learner(checkpoint), f"torch {sums.weights}")
 
     from handful.runtime.folder import load_exported
 
-    folder = runtime_folder(weights, sums.encoder)
+    folder = runtime_folder(sums.weights, sums.encoder)
     if not folder.exists():
-        _export(lambda: _torch_learner(checkpoint, path, tuning), folder, weights, progress)
+        _export(checkpoint, folder, sums.weights, progress)
     try:
         exported, about = load_exported(folder, threads=threads)
     except CheckpointError as error:
         raise CheckpointError(f"{error}; remove {folder}, and it is made anew") from error
-    return Model(exported, about.identity, tuning)
+    return Model(exported, about.identity)
 
 
 def runtime_folder(weights: str, encoder: str, precision: Literal["int8", "float32"] = "int8") -> Path:
@@ -90,24 +80,20 @@ def _prototypes(settings: BotSettings) -> Model:
     return Model(build_prototypes(encoder=encoder, remember=True), f"prototypes {encoder}")
 
 
-def _torch_learner(checkpoint: Path, path: Path | None, tuning: Tuning | None) -> JointSpansLearner:
+def _torch_learner(checkpoint: Path) -> JointSpansLearner:
     from handful.learners.joint_spans import JointSpansLearner
     from handful.training.start import load_learner
 
     learner, about = load_learner(checkpoint, keep_features=False)
     if not isinstance(learner, JointSpansLearner):
         raise ConfigError(f"{checkpoint}: found a model of {about.config.learner.name}, expected one of joint_spans")
-    if tuning is None or path is None:
-        return learner
-    from handful.parser.tuned import load_tuned
-
-    return load_tuned(path, tuning, learner)
+    return learner
 
 
-def _export(load: Callable[[], JointSpansLearner], folder: Path, weights: str, progress: Progress | None) -> None:
+def _export(checkpoint: Path, folder: Path, weights: str, progress: Progress | None) -> None:
     tell = progress or (lambda _: None)
     tell("first use of this model: loading it")
-    learner = load()
+    learner = _torch_learner(checkpoint)
     from handful.runtime.export import export_model
 
     try:

@@ -36,7 +36,6 @@ from handful.words import split_words
 if TYPE_CHECKING:
     from handful.learners.learner import Learner
     from handful.learners.span_model import SpanModel
-    from handful.parser.tuning_record import Tuning
     from handful.training.shipped import ReadyName
 
 __all__ = ["FALLBACK", "FilledSlot", "Parse", "Parser"]
@@ -48,12 +47,10 @@ class Parser:
         bot: Bot,
         learner: Learner | SpanModel,
         *,
-        tuning: Tuning | None = None,
         identity: str = "",
         ready: Ready | None = None,
     ) -> None:
         """`identity` names the model; `ready` is what was kept of the bot with that model."""
-        self.tuning = tuning  # what the learner was tuned with, where it was
         self._threshold: Threshold = bot.settings.threshold
         self._learner, self._identity = learner, identity
         self._source: Source | None = None  # the file that it was read from
@@ -68,19 +65,17 @@ class Parser:
         *,
         learner: ReadyName = "joint_spans",
         runtime: Runtime | None = None,
-        tuned: bool = True,
         format: str | None = None,
     ) -> Self:
         """A parser from a bot file in any format that handful reads, or from the folder of an exported bot.
 
-        Where the bot was tuned (`handful tune`), that version of it; `tuned=False` is the untuned one. `runtime` is
-        "int8" (ONNX Runtime, the default) or "torch".
+        `runtime` is "int8" (ONNX Runtime, the default) or "torch".
         """
         # The bot first: a typo in the file is told before an encoder is loaded.
         path = Path(path)
         if (path / EXPORTED).is_file():
             return cls.exported(path)
-        return cls.of(load_bot(path, format), path, learner=learner, runtime=runtime, tuned=tuned)
+        return cls.of(load_bot(path, format), path, learner=learner, runtime=runtime)
 
     @classmethod
     def of(
@@ -90,11 +85,10 @@ class Parser:
         *,
         learner: ReadyName = "joint_spans",
         runtime: Runtime | None = None,
-        tuned: bool = True,
         progress: Progress | None = None,
     ) -> Self:
         """A parser of a bot that was read from `path`. What takes long is told to `progress`."""
-        model = model_for(bot.settings, path, learner=learner, runtime=runtime, tuned=tuned, progress=progress)
+        model = model_for(bot.settings, learner=learner, runtime=runtime, progress=progress)
         ready = None if path is None else read_ready(ready_folder(path), model.identity)
         parser = cls.with_model(bot, model, ready)
         parser._source = None if path is None else Source.of(path)
@@ -110,7 +104,7 @@ class Parser:
 
     @classmethod
     def with_model(cls, bot: Bot, model: Model, ready: Ready | None = None) -> Self:
-        return cls(bot, model.learner, tuning=model.tuning, identity=model.identity, ready=ready)
+        return cls(bot, model.learner, identity=model.identity, ready=ready)
 
     # -- parsing ---------------------------------------------------------------------------------------------------
 
@@ -257,7 +251,6 @@ class Parser:
         other = type(self)(
             replace(bot, document=document),
             self._learner,
-            tuning=self.tuning,
             identity=self._identity,
             ready=Ready(understanding.encodings),
         )
@@ -268,15 +261,14 @@ class Parser:
         """A parser of another bot with the same model. What is known of sentences that both have is not encoded again,
         and what only the old one has is let go."""
         known = self._state[1].encodings.only(utterance.sentence for utterance in bot.document.utterances)
-        other = type(self)(bot, self._learner, tuning=self.tuning, identity=self._identity, ready=Ready(known))
+        other = type(self)(bot, self._learner, identity=self._identity, ready=Ready(known))
         other._state[1].forget_labels()
         return other
 
     def save(self, path: str | Path) -> list[str]:
         """Writes the bot as Rasa-style YAML, and beside it what the model sees of its examples, so that the next start
-        encodes nothing; its tuned version goes with it. Returns what the format cannot hold. Comments and includes of
-        a file it was read from are not kept. A file that has changed since it was read, or that has more in it than a
-        bot, is not overwritten."""
+        encodes nothing. Returns what the format cannot hold. Comments and includes of a file it was read from are not
+        kept. A file that has changed since it was read, or that has more in it than a bot, is not overwritten."""
         from handful.data.formats import rasa_yaml
 
         path = Path(path)
@@ -291,8 +283,6 @@ class Parser:
         bot, understanding, _ = self._state
         settings = replace(bot.settings, threshold=self.threshold)
         lost = rasa_yaml.write(replace(bot.document, settings=settings), path)
-        if self.tuning is not None and self._source is not None:
-            self._source.copy_tuning(path)
         if understanding.confidence is not None:
             try:
                 write_ready(ready_folder(path), self.ready, self._identity)
@@ -307,11 +297,6 @@ class Parser:
         bot, understanding, _ = self._state
         sentences = [utterance.sentence for utterance in understanding.utterances]
         return Ready.of(bot, understanding.encodings.only(sentences), understanding.confidence)
-
-    @property
-    def tuning_is_stale(self) -> bool:
-        """Have the bot's examples changed since it was tuned? They are all used; tuning again would use them better."""
-        return self.tuning is not None and self.tuning.is_stale(self.bot.document.utterances)
 
     def _use(self, bot: Bot, encodings: Encodings, known: Ready | None = None) -> None:
         confidence = None if known is None else known.confidence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -31,14 +30,6 @@ class Source:
             raise ConfigError(
                 f"{target}: has more in it than a bot ({'; '.join(unused)}), which would be lost: choose another name"
             )
-
-    def copy_tuning(self, target: Path) -> None:
-        """The tuned version, for a bot that is saved elsewhere."""
-        from handful.parser.tuning_record import tuned_folder
-
-        here, there = tuned_folder(self.path), tuned_folder(target)
-        if here.resolve() != there.resolve() and here.is_dir():
-            shutil.copytree(here, there, dirs_exist_ok=True)
 
 
 def _written(path: Path) -> int | None:

@@ -1,12 +1,9 @@
-"""A parser is asked for utterances that it has not seen: those of a file, or its own examples in turn.
-
-Both ways yield progress and return cases; `learners.tuning.returned` runs them to the end.
-"""
+"""A parser is asked for utterances that it has not seen: those of a file, or its own examples in turn."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -14,8 +11,8 @@ from handful.errors import ConfigError, listed
 from handful.parser.bot import Bot
 from handful.parser.parse import FALLBACK
 from handful.parser.parser import Parser
-from handful.parser.tune import split_folds
 from handful.report.cases import Case
+from handful.report.folds import split_folds
 from handful.types import Utterance
 
 NEAREST = 3
@@ -23,24 +20,24 @@ _BATCH = 64  # utterances between two events
 
 
 @dataclass(frozen=True, slots=True)
-class AskingProgress:
-    """An event: so many utterances have been asked for."""
+class Answered:
+    """An event: some more utterances have been asked for."""
 
-    done: int
+    cases: tuple[Case, ...]
+    done: int  # with these
     total: int
     fold: int | None = None  # from 1
     folds: int | None = None
 
 
-def ask(parser: Parser, held: Sequence[Utterance]) -> Generator[AskingProgress, None, list[Case]]:
-    cases: list[Case] = []
+def ask(parser: Parser, held: Sequence[Utterance]) -> Iterator[Answered]:
+    done = 0
     for batch in _batches(held):
-        cases += _answered(parser, batch)
-        yield AskingProgress(len(cases), len(held))
-    return cases
+        done += len(batch)
+        yield Answered(_cases(parser, batch), done, len(held))
 
 
-def cross_validate(parser: Parser, folds: int, seed: int) -> Generator[AskingProgress, None, list[Case]]:
+def cross_validate(parser: Parser, folds: int, seed: int) -> Iterator[Answered]:
     """The examples are dealt into folds; the parser without a fold's examples is asked for them."""
     parts = split_folds(parser.bot.document.utterances, folds, seed)
     total = sum(len(held) for _, held in parts)
@@ -49,16 +46,15 @@ def cross_validate(parser: Parser, folds: int, seed: int) -> Generator[AskingPro
             "there is nothing to ask for: cross-validation needs an intent with two examples, and two intents or a "
             "slot; --against FILE asks for the utterances of a file"
         )
-    cases: list[Case] = []
+    done = 0
     for number, (kept, held) in enumerate(parts, 1):
         fold = parser.with_examples(kept)
         for batch in _batches(held):
-            cases += _answered(fold, batch)
-            yield AskingProgress(len(cases), total, number, len(parts))
-    return cases
+            done += len(batch)
+            yield Answered(_cases(fold, batch), done, total, number, len(parts))
 
 
-def _answered(parser: Parser, held: Sequence[Utterance]) -> list[Case]:
+def _cases(parser: Parser, held: Sequence[Utterance]) -> tuple[Case, ...]:
     parses = parser.parse_many([utterance.text for utterance in held])
     cases = [Case(utterance, parse) for utterance, parse in zip(held, parses, strict=True)]
     # What is right needs no explaining, and most of it is right. A text without words is near to nothing.
@@ -67,7 +63,7 @@ def _answered(parser: Parser, held: Sequence[Utterance]) -> list[Case]:
         found = parser.nearest([cases[number].utterance.text for number in wrong], NEAREST)
         for number, nearest in zip(wrong, found, strict=True):
             cases[number] = replace(cases[number], nearest=tuple(nearest))
-    return cases
+    return tuple(cases)
 
 
 def _batches(held: Sequence[Utterance]) -> Iterator[list[Utterance]]:

@@ -80,7 +80,7 @@ def _opening(report: Report) -> Html:
         "header",
         element("h1", report.bot),
         element("p", f"{has}. Asked for {report.asked}: {counted(len(report.assessment.cases), 'utterance')}."),
-        element("p", f"Method: {report.learner}{', tuned' if report.tuned else ''}.", class_="quiet"),
+        element("p", f"Method: {report.learner}.", class_="quiet"),
         element("ul", *notes, class_="notes") if notes else "",
     )
 

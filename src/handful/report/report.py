@@ -41,7 +41,6 @@ class Report:
     slots: int
     examples: int
     learner: str
-    tuned: bool
     asked: CrossValidation | Against
     assessment: Assessment
     notes: tuple[str, ...] = ()  # what to know before reading the figures
@@ -57,7 +56,6 @@ class Report:
                 "slots": self.slots,
                 "examples": self.examples,
                 "learner": self.learner,
-                "tuned": self.tuned,
             },
             "asked": {**self.asked.as_json(), "utterances": len(found.cases)},
             "notes": list(self.notes),

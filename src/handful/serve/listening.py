@@ -13,6 +13,7 @@ import socket
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -136,7 +137,7 @@ class Processes:
 def _serve(asked: Asked) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the first process tells the others
     try:
-        service = service_of(asked)
+        service = _service(asked)
         listening = bound(asked.host, asked.port, shared=True)
     except HandfulError as error:
         Log().event("trouble", kind=type(error).__name__, message=str(error))
@@ -145,9 +146,15 @@ def _serve(asked: Asked) -> None:
 
 
 def _load_model(asked: Asked) -> None:
-    service = service_of(asked)
+    service = _service(asked)
     service.live.model()
     service.store.close()
+
+
+def _service(asked: Asked) -> Service:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the first process has told them
+        return service_of(asked)
 
 
 def _in_child(context: SpawnContext, work: Callable[[Asked], None], asked: Asked) -> None:

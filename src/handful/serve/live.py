@@ -42,7 +42,7 @@ class LiveBot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnModel:
-    """Of a bot whose file is served: its model, which may be a tuned one, and what was kept of it."""
+    """Of a bot whose file is served: the model that its settings name, and what was kept of it."""
 
     model: Model
     ready: Ready | None = None

@@ -69,7 +69,7 @@ def read_bot_file(path: Path, format_name: str | None, progress: Progress | None
         bot, model, ready = read_exported(path, _THREADS)
         return BotFile(bot_name(bot.name), bot, OwnModel(model, ready))
     bot = load_bot(path, format_name)
-    model = model_for(bot.settings, path, progress=progress, threads=_THREADS)
+    model = model_for(bot.settings, progress=progress, threads=_THREADS)
     kept = read_ready(ready_folder(path), model.identity)
     ready = kept if kept is not None and kept.is_of(bot) else None
     return BotFile(bot_name(bot.name), bot, OwnModel(model, ready))
@@ -112,7 +112,7 @@ def start(
     def default_model() -> Model:
         if file is not None and settings.read_only:
             return file.own.model
-        return model_for(BotSettings(), None, threads=_THREADS)
+        return model_for(BotSettings(), threads=_THREADS)
 
     live = LiveBots(store, load or default_model, own, most=settings.loaded_bots)
     return Service(store, live, tokens, settings, log or Log(with_text=settings.log_text), notes)

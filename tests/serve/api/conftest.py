@@ -36,7 +36,7 @@ GREET = ["hello there", "good morning", "hi", "hey you"]
 @pytest.fixture(scope="session")
 def model() -> Model:
     """The real one, loaded once: a server's own start is tested elsewhere."""
-    return model_for(BotSettings(), None)
+    return model_for(BotSettings())
 
 
 @pytest.fixture
