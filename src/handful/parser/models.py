@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_RUNTIME: Runtime = "int8"
 Progress = Callable[[str], None]
-_EXPORT = 2  # to be raised when the same weights come to give another graph
+_EXPORT = 3  # to be raised when the same weights come to give another graph
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,39 +1,42 @@
 """From a trained joint_spans learner to a folder that parses without torch (runtime/folder.py).
 
-The encoder becomes one ONNX graph. In int8 its matrix products take eight-bit weights, a scale for every 16 of them,
-and inputs that are scaled as they come, in blocks of 16, too (dynamic quantisation). One scale for a whole input, as
-ONNX Runtime's `quantize_dynamic` has it, is 1.5 times as fast and changes three of a hundred tags: MiniLM has a few
-very large numbers, and all others would be told apart by what is left. Embeddings and the small maps behind the encoder
-stay as they are. The folder is written beside its place and moved there whole.
+The encoder becomes one ONNX graph (encoder_graph.py). It is written in float32 first and compared with torch on some
+sentences of our own; what its products are given there says how to round their weights (quantise.py). The small maps
+behind the encoder stay as they are. The folder is written beside its place and moved there whole.
 """
 
 from __future__ import annotations
 
-import logging
 import shutil
 import tempfile
-import warnings
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from handful.encoders.digests import sha256_of
+from handful.encoders.encoding import Array
 from handful.encoders.layers import FrozenLayers, TrainedLayers
+from handful.encoders.pieces import PieceReader, like_lengths
 from handful.errors import CheckpointError, ConfigError
 from handful.learners.joint_spans import JointSpansLearner
 from handful.model.views import BORDERS, VIEWS
+from handful.runtime.bert import bert_weights
+from handful.runtime.encoder_graph import EightBitProducts, FloatProducts, encoder_graph
 from handful.runtime.folder import ABOUT, FORMAT, GRAPH, HEADS, TOKENIZER, AboutModel, Precision
-from handful.runtime.graph import INPUTS, OUTPUTS
+from handful.runtime.graph import INPUTS, OUTPUTS, new_session
+from handful.runtime.samples import sample_sentences
 from handful.runtime.spans import Heads
 
-_BLOCK = 16  # numbers that share a scale
-_HIDDEN = -1e4  # added to the attention's scores of padding: enough, and finite in every precision
+_HIDDEN = -1e4  # added to the attention's scores of padding, as ONNX Runtime does
+_PIECES_A_BATCH = 512
+_NEAR = 1e-3  # what the graph's states in float32 may be off
+
+Batch = tuple[NDArray[np.int64], NDArray[np.int64]]  # piece numbers and their mask
 
 
 class _Encoder(nn.Module):
@@ -62,15 +65,13 @@ def export_model(
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         yield "writing the graph"
-        model = _Encoder(frozen.model, words.layers).eval()
-        plain = made / ("plain.onnx" if precision == "int8" else GRAPH)
-        with _silence():
-            _write_graph(model, plain)
+        encoder = bert_weights(frozen.model, words.layers)
+        plain = encoder_graph(encoder, FloatProducts(), watched=precision == "int8")
+        seen = _seen(plain, _Encoder(frozen.model, words.layers).eval(), words.reader)
         if precision == "int8":
             yield "storing its weights in 8 bits"
-            with _silence():
-                _quantise(plain, made / GRAPH)
-            plain.unlink()
+            plain = encoder_graph(encoder, EightBitProducts(seen))
+        onnx.save(plain, made / GRAPH)
         reader = words.reader
         reader.tokenizer.save(str(made / TOKENIZER))
         np.savez(made / HEADS, allow_pickle=False, **_heads(learner))
@@ -93,46 +94,36 @@ def export_model(
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _write_graph(model: nn.Module, file: Path) -> None:
-    ids = torch.tensor([[1, 2, 3, 4, 5], [1, 2, 3, 0, 0]])
-    sizes = {0: torch.export.Dim("sentences"), 1: torch.export.Dim("pieces")}
+def _seen(graph: onnx.ModelProto, encoder: _Encoder, reader: PieceReader) -> dict[str, Array]:
+    """All states that the graph shows of our sentences, [n, K] a place, without padding. Its outputs must be those of
+    torch."""
     try:
-        torch.onnx.export(
-            model,
-            (ids, (ids > 0).long()),
-            str(file),
-            input_names=list(INPUTS),
-            output_names=list(OUTPUTS),
-            dynamic_shapes=dict.fromkeys(INPUTS, sizes),
-            dynamo=True,
-            external_data=False,
-            verbose=False,
-        )
-    except Exception as error:  # of many kinds: whatever the exporter cannot translate
-        raise CheckpointError(f"the encoder cannot be written as an ONNX graph: {error}") from error
-    onnx.save(_anonymous(onnx.load(file)), file)
+        session = new_session(graph.SerializeToString())
+        names = [output.name for output in session.get_outputs()]
+        rows: dict[str, list[Array]] = {name: [] for name in names}
+        for ids, mask in _batches(reader):
+            outputs = session.run(names, dict(zip(INPUTS, (ids, mask), strict=True)))
+            found = {name: np.asarray(output) for name, output in zip(names, outputs, strict=True)}
+            with torch.inference_mode():
+                expected = encoder(torch.as_tensor(ids), torch.as_tensor(mask))
+            for name, states in zip(OUTPUTS, expected, strict=True):
+                if not np.allclose(found[name][mask > 0], states.numpy()[mask > 0], atol=_NEAR, rtol=_NEAR):
+                    raise ValueError("its states are others than torch's")
+            for name in names:
+                rows[name].append(found[name][mask > 0])
+    except Exception as error:  # of many kinds, for all that BERT-like encoders have of their own
+        raise CheckpointError(
+            f"the encoder cannot be written as an ONNX graph: {error}; use `--runtime torch`"
+        ) from error
+    return {name: np.concatenate(own) for name, own in rows.items()}
 
 
-def _anonymous(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Without the notes that the exporter leaves at every node: paths of the machine that it ran on."""
-    graph = model.graph
-    for part in (model, graph, *graph.node, *graph.value_info, *graph.input, *graph.output, *graph.initializer):
-        del part.metadata_props[:]
-    for function in model.functions:
-        del function.metadata_props[:]
-        for node in function.node:
-            del node.metadata_props[:]
-    return model
-
-
-def _quantise(plain: Path, file: Path) -> None:
-    from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
-
-    # Accuracy level 4: inputs are brought to int8, too, and products are computed in int8.
-    quantiser = MatMulNBitsQuantizer(onnx.load(plain), bits=8, block_size=_BLOCK, is_symmetric=True, accuracy_level=4)
-    quantiser.process()
-    made: Any = quantiser.model
-    onnx.save(made.model, file)
+def _batches(reader: PieceReader) -> list[Batch]:
+    windows = reader.windows(sample_sentences())
+    return [
+        reader.ids([windows[row] for row in batch])
+        for batch in like_lengths([window.length for window in windows], _PIECES_A_BATCH)
+    ]
 
 
 def _heads(learner: JointSpansLearner) -> dict[str, np.ndarray]:
@@ -159,19 +150,3 @@ def _move(made: Path, folder: Path) -> None:
     except OSError:
         if not (folder / ABOUT).is_file():
             raise
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """The exporters tell of their own inner life, and one of them sets up everybody's log when it is imported."""
-    root = logging.getLogger()
-    before, handlers, level = logging.root.manager.disable, list(root.handlers), root.level
-    logging.disable(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
-        root.handlers[:] = handlers
-        root.setLevel(level)
