@@ -103,6 +103,9 @@ class Episode:
     query: tuple[Utterance, ...]
     seed: int
     index: int
+    # Classes of the support that say nothing about intents: their utterances have slots alone.
+    slots_only: frozenset[str] = frozenset()
+    has_slots: bool = True  # False: nothing is annotated, so that words outside slots say nothing
 
     def __post_init__(self) -> None:
         if not self.support or not self.query:

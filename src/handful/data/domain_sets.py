@@ -6,7 +6,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from handful.data.labels import qualified
 from handful.data.near_names import suggestion
 from handful.errors import ConfigError, Place, Problem, ProblemLog
 from handful.types import Slot, Utterance, Words
+from handful.words import split_words
 
 # What a bot's users say that is none of its intents.
 OUT_OF_SCOPE = frozenset({"None", "none", "outofdomain"})
@@ -40,6 +41,20 @@ class DomainLine:
 
     def utterance(self, intent: str) -> Utterance:
         return Utterance.from_words(self.words, intent, self.slots)
+
+    def as_parsed(self, intent: str) -> Utterance | None:
+        """In the words that a parser makes of a text, not in those of the set's own tool; None if there are none."""
+        words: list[str] = []
+        starts = [0]  # of each token, and the end of the last
+        for token in self.words:
+            words += [word.text for word in split_words(token)]
+            starts.append(len(words))
+        moved = [
+            replace(slot, start=starts[slot.start], end=starts[slot.end])
+            for slot in self.slots
+            if starts[slot.start] < starts[slot.end]
+        ]
+        return Utterance.from_words(words, intent, moved) if words else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +125,14 @@ def training_domains(
             continue
         name = domain_set.name if source.one_bot else f"{domain_set.name}/{line.domain}"
         if line.intent is not None:
-            intents[name].append(line.utterance(qualified(name, source.bare_intent(line.intent))))
+            utterance = line.as_parsed(qualified(name, source.bare_intent(line.intent)))
+            found = intents
         elif source.has_slots:
-            slots_only[name].append(line.utterance(qualified(name, line.domain)))
+            utterance, found = line.as_parsed(qualified(name, line.domain)), slots_only
+        else:
+            continue
+        if utterance is not None:
+            found[name].append(utterance)
     return tuple(
         TrainingDomain(name, tuple(intents[name]), tuple(slots_only[name]), source.has_slots)
         for name in sorted({*intents, *slots_only})

@@ -115,7 +115,7 @@ def last_hidden(loaded: LoadedTransformer, windows: Sequence[Window]) -> list[Ar
         numbers = loaded.reader.ids([windows[row] for row in batch])
         ids, mask = (torch.as_tensor(part, device=loaded.model.device) for part in numbers)
         with torch.inference_mode():
-            hidden = loaded.model(input_ids=ids, attention_mask=mask).last_hidden_state.cpu().numpy()
+            hidden = loaded.model(input_ids=ids, attention_mask=mask).last_hidden_state.float().cpu().numpy()
         found |= {row: hidden[place, : windows[row].length] for place, row in enumerate(batch)}
     return [found[row] for row in range(len(windows))]
 

@@ -103,8 +103,16 @@ def build_trained(
     if isinstance(config, ExplicitJointConfig):
         return ExplicitJointLearner(WordNetwork(frozen, words, kept, config.dropout), config, remember=remember)
     if isinstance(config, JointSpansConfig):
-        network = SpanNetwork(frozen, words, kept, width=config.width, dropout=config.dropout, without=config.without)
-        return JointSpansLearner(network, config, remember=remember)
+        network = SpanNetwork(
+            frozen,
+            words,
+            kept,
+            without=config.without,
+            bfloat16=config.precision == "bfloat16",
+            width=config.width,
+            dropout=config.dropout,
+        )
+        return JointSpansLearner(network, config, remember=remember, cache=cache)
     body = SentenceNetwork(frozen, words, kept, config.dropout)
     match config:
         case ProtoConfig():

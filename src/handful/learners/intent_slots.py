@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from handful.learners.span_support import SpanSupport, SupportMembers
 from handful.model.prototypes import Floats
 from handful.model.segments import log_sum
+from handful.model.span_maps import SlotMeasures
 from handful.model.spans import IMPOSSIBLE, Likeness, Numbers, class_subset, range_sums
-from handful.model.views import Measures, Views
+from handful.model.views import Views
 from handful.types import Slot
 
 
@@ -20,7 +21,7 @@ class IntentSlots:
     """What the support shows of the slots of some intents. K slots, and after them a column for no slot at all."""
 
     def __init__(
-        self, shown: SpanSupport, members: SupportMembers, measures: Measures, intents: Sequence[int] | Numbers
+        self, shown: SpanSupport, members: SupportMembers, measures: SlotMeasures, intents: Sequence[int] | Numbers
     ) -> None:
         open_slots = shown.open_slots[intents]  # [I, all slots]
         self.numbers = np.flatnonzero(open_slots.any(0))

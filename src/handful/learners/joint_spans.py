@@ -16,8 +16,9 @@ Training asks for the queries of an episode, and for each support utterance with
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -29,16 +30,19 @@ from torch.nn import functional
 from handful.encoders.encoding import Array
 from handful.encoders.store import ArrayStore
 from handful.errors import TrainingError
+from handful.learners.bot_heads import HeadFitting
 from handful.learners.learner import EpisodeLoss
 from handful.learners.span_decoding import AdaptedSpans
 from handful.learners.span_model import Seen
 from handful.learners.span_support import SpanSupport, SupportMembers, columns
+from handful.learners.teacher import Teacher, TeacherConfig
 from handful.learners.tuning import TuningConfig, tuned
 from handful.model.segments import log_partition, log_sum
-from handful.model.span_network import Part, SpanNetwork
-from handful.model.spans import IMPOSSIBLE, Measure, Numbers, likeness, range_sums
+from handful.model.span_maps import SpanMaps
+from handful.model.span_network import Part, SpanNetwork, slot_maps
+from handful.model.spans import IMPOSSIBLE, Measure, Numbers, likeness, range_sums, unit_rows
 from handful.model.threads import one_blas_thread
-from handful.model.views import Measures, Names, Views
+from handful.model.views import Names, Views
 from handful.settings import Settings
 from handful.types import Episode, Utterance, Words
 
@@ -53,7 +57,10 @@ class JointSpansConfig(Settings):
     # How much the gain of an intent's best segmentation counts beside the sentence itself.
     evidence: float = Field(default=0.05, ge=0)
     slot_repeats: Literal["shown", "free"] = "shown"  # "shown": a slot is filled twice where an example shows it twice
-    tuning: TuningConfig = TuningConfig()
+    fitting: HeadFitting = HeadFitting()
+    tuning: TuningConfig = TuningConfig()  # of the encoder, before heads are fitted; by itself it makes no steps
+    teacher: TeacherConfig | None = None  # of the sentence vectors, while training
+    precision: Literal["float32", "bfloat16"] = "float32"  # what the encoder's layers compute in while they are trained
     without: tuple[Part, ...] = ()  # parts left out, to measure what they are worth (docs/method.md)
     # What a label means, where its name read as words does not say it.
     descriptions: dict[str, Annotated[str, Field(pattern=r"\S")]] = Field(default_factory=dict)
@@ -61,15 +68,20 @@ class JointSpansConfig(Settings):
     @property
     def of_prediction(self) -> frozenset[str]:
         """The settings that a trained learner may be given anew."""
-        return frozenset({"evidence", "slot_repeats", "tuning", "descriptions"})
+        return frozenset({"evidence", "slot_repeats", "fitting", "tuning", "descriptions"})
 
 
 class JointSpansLearner:
-    def __init__(self, network: SpanNetwork, config: JointSpansConfig, *, remember: bool = False) -> None:
-        """`remember` keeps what is seen of sentences while the weights stay the same: right for an evaluation."""
+    def __init__(
+        self, network: SpanNetwork, config: JointSpansConfig, *, remember: bool = False, cache: Path | None = None
+    ) -> None:
+        """`remember` keeps what is seen of sentences while the weights stay the same: right for an evaluation. A
+        teacher's vectors are kept in the folder `cache`."""
         self.network, self.config = network, config
+        self._teacher = None if config.teacher is None else Teacher(config.teacher, cache)
         self._remember = remember
         self._seen: ArrayStore | None = None
+        self._maps: SpanMaps | None = None
 
     # -- training --------------------------------------------------------------------------------------------------
 
@@ -77,7 +89,10 @@ class JointSpansLearner:
         """Keeps the frozen features of utterances and of their labels; yields how many sentences are done."""
         labels = SpanSupport(utterances, self.config.descriptions) if utterances else None
         texts = [] if labels is None else [*labels.intent_texts, *labels.slot_texts]
-        yield from self.network.prepare([*(u.sentence for u in utterances), *texts])
+        sentences = [utterance.sentence for utterance in utterances]
+        yield from self.network.prepare([*sentences, *texts])
+        if self._teacher is not None:
+            yield from self._teacher.prepare(sentences)
 
     @property
     def encoder_name(self) -> str:
@@ -85,110 +100,119 @@ class JointSpansLearner:
 
     def loss(self, episode: Episode) -> EpisodeLoss:
         """The mean over queries and, weighed by `support_weight`, over support utterances without themselves."""
-        return self._loss(episode.support, episode.query, self.config.support_weight)
+        return self._loss(
+            episode.support, episode.query, self.config.support_weight, episode.slots_only, episode.has_slots
+        )
 
     def support_loss(self, support: Sequence[Utterance]) -> EpisodeLoss:
         """How well each utterance is told by the others: what tuning lowers."""
         return self._loss(support, (), 1.0)
 
-    def _loss(self, support: Sequence[Utterance], query: Sequence[Utterance], support_weight: float) -> EpisodeLoss:
+    def _loss(
+        self,
+        support: Sequence[Utterance],
+        query: Sequence[Utterance],
+        support_weight: float,
+        slots_only: Set[str] = frozenset(),
+        has_slots: bool = True,
+    ) -> EpisodeLoss:
         """-log P(intent) - log P(slots | intent), of every utterance. An utterance is no example of itself."""
         self.network.train()
         self.forget()  # the weights are about to change
-        shown = SpanSupport(support, self.config.descriptions)
         asked = (*support, *query)
-        rows, means = self.network([utterance.sentence for utterance in asked])
-        views = Views.of(rows, means, [len(utterance.words) for utterance in asked], shown.longest)
-        members = shown.members(views, self.network.names(shown.intent_texts, shown.slot_texts))
+        shown = SpanSupport(support, self.config.descriptions)
+        sentences = [utterance.sentence for utterance in asked]
+        rows, means = self.network([*sentences, *shown.intent_texts])
+        lengths = [len(words) for words in sentences]
+        views = Views.of(rows[: sum(lengths)], means[: len(asked)], lengths, shown.longest)
+        names = Names(unit_rows(means[len(asked) :]), *self.network.slot_name_vectors(shown.slot_texts))
+        members = shown.members(views, names)
         measures = self.network.measures()
         itself = np.array([*range(len(support)), *[-2] * len(query)])  # -2: nobody's
         count, steps = len(asked), views.types.shape[1]
+        weights = torch.tensor([support_weight] * len(support) + [1.0] * len(query))
 
         intents = likeness(views.sentences, members.intents, measures.intents, but=itself)
         numbers = torch.as_tensor([shown.intent_number[utterance.intent] for utterance in asked])
+        no_intents = torch.as_tensor([intent in slots_only for intent in shown.labels.intents])
+        intents = intents.masked_fill(no_intents, IMPOSSIBLE)
         of_intent = functional.cross_entropy(intents, numbers, reduction="none")
+        parts = {"intent": _weighted_mean(of_intent, weights * ~no_intents[numbers])}
 
-        types = likeness(views.types.flatten(0, 1), members.types, measures.types, but=np.repeat(itself, steps))
-        types = types.view(count, steps, -1)
-        outside = views.outside + types[..., -1]
-        spans = _span_scores(views, types[..., :-1], members, measures.spans, itself)
-        open_slots = torch.as_tensor(shown.open_slots)[numbers]  # [B, K]
-        closed = torch.full_like(spans, IMPOSSIBLE)
-        spans = torch.where(open_slots[:, None, None, :], spans, closed)
-        gold = _gold_score(shown, asked, outside, spans)
-        whole = log_sum(spans) if spans.shape[-1] else torch.full_like(views.borders, IMPOSSIBLE)
-        of_slots = log_partition(outside[:, None], whole[:, None], views.lengths)[:, 0] - gold
-
-        weights = torch.tensor([support_weight] * len(support) + [1.0] * len(query))
-        parts = [(values * weights).sum() / weights.sum() for values in (of_intent, of_slots)]
-        return EpisodeLoss(parts[0] + parts[1], {"intent": parts[0].detach().item(), "slots": parts[1].detach().item()})
+        if has_slots:
+            types = likeness(views.types.flatten(0, 1), members.types, measures.types, but=np.repeat(itself, steps))
+            types = types.view(count, steps, -1)
+            outside = views.outside + types[..., -1]
+            spans = _span_scores(views, types[..., :-1], members, measures.spans, itself)
+            open_slots = torch.as_tensor(shown.open_slots)[numbers]  # [B, K]
+            closed = torch.full_like(spans, IMPOSSIBLE)
+            spans = torch.where(open_slots[:, None, None, :], spans, closed)
+            gold = _gold_score(shown, asked, outside, spans)
+            whole = log_sum(spans) if spans.shape[-1] else torch.full_like(views.borders, IMPOSSIBLE)
+            of_slots = log_partition(outside[:, None], whole[:, None], views.lengths)[:, 0] - gold
+            parts["slots"] = _weighted_mean(of_slots, weights)
+        if self._teacher is not None:
+            settings = self._teacher.settings
+            parts["teacher"] = settings.weight * self._teacher.loss(views.sentences, sentences)
+        total = torch.stack(list(parts.values())).sum()
+        return EpisodeLoss(total, {name: part.detach().item() for name, part in parts.items()})
 
     # -- the two verbs ---------------------------------------------------------------------------------------------
 
     def adapt(self, support: Sequence[Utterance]) -> AdaptedSpans:
-        """Prototypes at once; with `tuning.steps`, those of a copy that was tuned on the support."""
+        """Heads fitted to the support; with `tuning.steps`, of a copy whose encoder was tuned on it before."""
         learner = self if not self.config.tuning.steps else tuned(self, support, self.config.tuning)
         return AdaptedSpans(learner, support)
 
     def forget(self) -> None:
-        """Drops what is remembered of sentences."""
-        self._seen = None
+        """Drops what is remembered of the weights that are about to change."""
+        self._seen, self._maps = None, None
 
     def twin(self) -> JointSpansLearner:
         """A copy to be tuned: it shares what is frozen, and nothing else."""
         return JointSpansLearner(self.network.twin(), self.config)
 
     @property
-    def width(self) -> int:
-        return self.network.width
+    def maps(self) -> SpanMaps:
+        """Those of slots, as the network has them now."""
+        if self._maps is None:
+            self._maps = slot_maps(self.network)
+        return self._maps
 
-    def plain_measures(self) -> Measures:
-        with torch.inference_mode():
-            measures = self.network.measures()
-        parts = (measures.intents, measures.types, measures.spans)
-        return Measures(
-            *(
-                Measure(float(p.scale.detach()), float(p.temperature.detach()), float(p.name_weight.detach()))
-                for p in parts
-            )
-        )
-
-    def label_vectors(self, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
-        with torch.inference_mode():
-            names = self.network.names(intents, slots)
-        return Names(*(part.cpu().numpy() for part in (names.intents, names.types, names.spans)))
+    def slot_name_means(self, slots: Sequence[Words]) -> Array:
+        return self.network.slot_name_means(slots)
 
     def undisturbed(self) -> AbstractContextManager[object]:
         return one_blas_thread()
 
     def see(self, sentences: Sequence[Words]) -> list[Seen]:
-        """Of each sentence its words' views, [T, 6k + 4], and its own vector, [d]; dropout is off."""
+        """Of each sentence its words' hidden states, [T, d], and its own vector, [d]; dropout is off."""
         if not self._remember:
             packed = self._computed(sentences)
         else:
             if self._seen is None:
                 self._seen = ArrayStore("seen")
             packed = self._seen.get(sentences, self._computed)
-        columns = self.network.views.out_features
-        return [
-            (own[: len(words) * columns].reshape(len(words), columns), own[len(words) * columns :])
-            for own, words in zip(packed, sentences, strict=True)
-        ]
+        return [(own[:-1], own[-1]) for own in packed]
 
     def _computed(self, sentences: Sequence[Words]) -> list[Array]:
-        """Words' views and the sentence's vector in one row each."""
+        """Words' states and after them the sentence's vector. [T + 1, d]."""
         if self.network.training:  # half a millisecond, for every sentence that comes alone
             self.network.eval()
         found: list[Array] = []
         for start in range(0, len(sentences), _ENCODED_TOGETHER):
             batch = sentences[start : start + _ENCODED_TOGETHER]
             with torch.inference_mode():
-                rows, means = (part.cpu().numpy() for part in self.network(batch))
+                rows, means = (part.cpu().numpy() for part in self.network.states(batch))
             if not (np.isfinite(rows).all() and np.isfinite(means).all()):
                 raise TrainingError("the network's output is not finite: its weights have gone out of range")
             split = np.split(rows, np.cumsum([len(words) for words in batch])[:-1])
-            found += [np.concatenate([own.ravel(), mean]) for own, mean in zip(split, means, strict=True)]
+            found += [np.concatenate([own, mean[None]]) for own, mean in zip(split, means, strict=True)]
         return found
+
+
+def _weighted_mean(values: Tensor, weights: Tensor) -> Tensor:
+    return (values * weights).sum() / weights.sum().clamp(min=1e-9)
 
 
 def _span_scores(views: Views, types: Tensor, members: SupportMembers, measure: Measure, itself: Numbers) -> Tensor:

@@ -14,7 +14,6 @@ from itertools import repeat
 from typing import Any, Protocol
 
 import numpy as np
-from pydantic import Field
 
 from handful.errors import TrainingError
 from handful.learners.support import SupportLabels
@@ -22,21 +21,31 @@ from handful.model.slot_batches import SlotBatch, SlotExamples
 from handful.model.span_gradients import slot_loss
 from handful.model.span_maps import Array, SpanMaps
 from handful.model.spans import Numbers
-from handful.settings import Settings
 
 _BLOCK = 1 << 15  # numbers that are updated together: what is read of them stays in the processor's cache
 
 
-class SlotFitting(Settings):
-    steps: int = Field(default=30, ge=0)
-    learning_rate: float = Field(default=1e-3, gt=0)  # of the first step; it falls in a straight line, to nought
-    measures_rate: float = Field(default=1.0, ge=0)  # times that, for scales, temperatures and weights of names,
-    no_slot_rate: float = Field(default=1.0, ge=0)  # and for the vector of no slot
-    batch: int = Field(default=48, ge=2)  # examples a step
-    seed: int = Field(default=0, ge=0)
-    weight_decay: float = Field(default=0.0, ge=0)
-    most_gradient: float = Field(default=1.0, gt=0)  # the length to which a longer gradient is cut
-    pull: float = Field(default=0.0, ge=0)  # p of p/2 ‖maps - shipped maps‖², which is added to the loss
+# A plain dataclass, as all that an exported bot needs: it has no pydantic.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlotFitting:
+    steps: int = 30
+    learning_rate: float = 1e-3  # of the first step; it falls in a straight line, to nought
+    measures_rate: float = 1.0  # times that, for scales, temperatures and weights of names,
+    no_slot_rate: float = 1.0  # and for the vector of no slot
+    batch: int = 48  # examples a step
+    seed: int = 0
+    weight_decay: float = 0.0
+    most_gradient: float = 1.0  # the length to which a longer gradient is cut
+    pull: float = 0.0  # p of p/2 ‖maps - shipped maps‖², which is added to the loss
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "measures_rate", "no_slot_rate", "seed", "weight_decay", "pull"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, expected 0 or more")
+        if self.learning_rate <= 0 or self.most_gradient <= 0:
+            raise ValueError("learning_rate and most_gradient must be above 0")
+        if self.batch < 2:
+            raise ValueError(f"batch is {self.batch}, expected 2 or more: an example is predicted from others")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +74,12 @@ def fit_slot_maps(
     name_means: Array,
     *,
     settings: SlotFitting,
+    rows: Numbers | None = None,
     on_step: Callable[[SlotFittingStep], None] | None = None,
 ) -> SpanMaps:
     """`states` has for each utterance of the support those of its words, [T, d]; `name_means` [K, f] for each of its
-    slots the mean of its name's frozen states. Maps and what comes out have the same precision."""
+    slots the mean of its name's frozen states. With `rows`, fitted to some utterances alone. Maps and what comes out
+    have the same precision."""
     if len(states) != len(support.labels.intent_numbers) or len(name_means) != len(support.labels.slots):
         raise ValueError(
             f"found states of {len(states)} utterances and {len(name_means)} names of slots, expected "
@@ -77,7 +88,9 @@ def fit_slot_maps(
     lengths = np.array([len(own) for own in states], dtype=np.intp)
     owners, starts, sizes, slots = support.slot_spans
     examples = SlotExamples(np.asarray(support.labels.intent_numbers), lengths, owners, starts, sizes + 1, slots)
-    if len(np.unique(owners)) < 2:  # nothing that one could be predicted from another by
+    if rows is not None:
+        examples, states = examples.subset(rows), [states[row] for row in rows]
+    if len(np.unique(examples.owners)) < 2:  # nothing that one could be predicted from another by
         return maps
     optimiser = _AdamW(maps, settings)
     fitted, gradient = maps.of_vector(optimiser.vector), maps.of_vector(optimiser.gradient)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from handful.data.bio import OUTSIDE, tags_of
+from handful.learners.bot_heads import BotHeads, EncodedSupport, fit_heads
 from handful.learners.intent_slots import Compared, IntentSlots
 from handful.learners.slot_paths import labelled_paths
 from handful.learners.span_model import Encodings, Seen, SpanModel
@@ -17,7 +19,7 @@ from handful.model.nearness import ClassMeans
 from handful.model.prototypes import Floats
 from handful.model.segments import best_segmentations, log_sum, span_probabilities
 from handful.model.spans import Likeness, Members, Numbers, class_subset
-from handful.model.views import Views
+from handful.model.views import Names, Views
 from handful.types import Prediction, Slot, Utterance, Words
 
 Hints = Sequence[Sequence[Slot]]  # of each sentence the spans that could be some slot
@@ -31,17 +33,6 @@ _NUMBERS_AT_A_TIME = 1 << 23  # what the spans of a long list of sentences may t
 HINT_BONUS = 2.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HeldOut:
-    """A bot's own examples, each told by all the others. `numbers` are those of the examples that can be asked for:
-    the only one of an intent cannot."""
-
-    numbers: tuple[int, ...]
-    intents: Floats  # [n, N]: what each intent scores
-    predictions: tuple[Prediction, ...]
-    cosines: Floats  # [n, N]: the mean of those with each intent's examples
-
-
 class AdaptedSpans:
     def __init__(
         self,
@@ -50,28 +41,43 @@ class AdaptedSpans:
         *,
         encodings: Encodings | None = None,
         descriptions: Mapping[str, str] | None = None,
+        heads: BotHeads | None = None,
+        start: BotHeads | None = None,
     ) -> None:
         """`encodings` has what is known of examples already, and is given what is new. `descriptions` are the bot's
-        own, beside the model's."""
-        self._model = model
-        self._shown = shown = SpanSupport(support, {**model.config.descriptions, **(descriptions or {})})
+        own, beside the model's. `heads`, where they are known, are not fitted again; `start` are those of the bot
+        before an edit, and change how long the fit takes."""
+        shown = SpanSupport(support, {**model.config.descriptions, **(descriptions or {})})
         encodings = Encodings() if encodings is None else encodings
-        names, self._measures = encodings.names(model, shown.intent_texts, shown.slot_texts), model.plain_measures()
-        self._numbers_a_word, self._numbers_a_span = 0, model.width
-        sentences = [utterance.sentence for utterance in support]
-        self._examples = seen = encodings.of(model, sentences)
+        encoded = EncodedSupport.of(shown, [utterance.sentence for utterance in support], model, encodings)
+        with model.undisturbed():
+            heads = heads or fit_heads(encoded, model.maps, model.config.fitting, start=start)
+        self._use(model, encoded, heads)
+
+    @classmethod
+    def with_heads(cls, model: SpanModel, encoded: EncodedSupport, heads: BotHeads) -> Self:
+        adapted = cls.__new__(cls)
+        adapted._use(model, encoded, heads)
+        return adapted
+
+    def _use(self, model: SpanModel, encoded: EncodedSupport, heads: BotHeads) -> None:
+        self._model, self.encoded, self.heads = model, encoded, heads
+        self._shown = shown = encoded.shown
+        self._measures = measures = heads.maps.measures
+        self._numbers_a_word, self._numbers_a_span = 0, heads.maps.width
+        seen = encoded.seen
+        names = Names(encoded.intent_names, *heads.maps.slot_names(encoded.slot_names))
         parts = ((np.array(rows), self._views([seen[row] for row in rows])) for rows in self._batches(seen))
         with model.undisturbed():
             self._members = shown.members_in(parts, names)
         self._intent_means = ClassMeans.of(self._members.intents)
-        self._like_intents = Likeness(self._members.intents, self._measures.intents)
         outside = _sampled(class_subset(self._members.types, [len(shown.labels.slots)]))
-        self._like_outside = Likeness(outside, self._measures.types)
+        self._like_outside = Likeness(outside, measures.types)
         every = range(len(shown.labels.intents))
         small = len(self._members.spans.classes) + len(every) <= _COMPARED_AT_ONCE
-        self._whole = IntentSlots(shown, self._members, self._measures, every) if small else None
+        self._whole = IntentSlots(shown, self._members, measures, every) if small else None
         self._numbers_a_word = self._largest(self._members.types)
-        self._numbers_a_span = max(model.width, self._largest(self._members.spans))
+        self._numbers_a_span = max(heads.maps.width, self._largest(self._members.spans))
         # Two scorers ask for the same sentences one after the other.
         self._last: tuple[tuple[Words, ...], list[Seen]] | None = None
 
@@ -99,25 +105,26 @@ class AdaptedSpans:
                 found |= zip(rows, self._decoded(asked)[2], strict=True)
         return [found[row] for row in range(len(seen))]
 
-    def held_out(self, most: int | None = None) -> HeldOut:
-        """Leave-one-out over the examples: just what a bot without the example would say of it. Of more than `most`,
-        so many, evenly from all of them: the others are examples all the same."""
-        shown = self._shown
-        counts = np.bincount(shown.labels.intent_numbers)
-        numbers = np.flatnonzero(counts[shown.labels.intent_numbers] > 1)
-        if most is not None and len(numbers) > most:
-            numbers = numbers[np.linspace(0, len(numbers) - 1, most).astype(np.intp)]
-        scores, cosines = np.empty((2, len(numbers), len(counts)))
+    def own_predictions(self, rows: Numbers, intents: Floats) -> tuple[Floats, Floats, list[Prediction]]:
+        """What is said of the bot's own examples `rows`, each without itself, given the log-probabilities of its
+        intents [n, N]: what each intent scores, how near its other examples are, and the predictions."""
+        scores, cosines = np.empty(intents.shape), np.empty(intents.shape)
         predictions: dict[int, Prediction] = {}
+        alone = self._shown.alone()
         with self._model.undisturbed():
-            alone = shown.alone()
-            for rows in self._batches([self._examples[number] for number in numbers]) if len(numbers) else ():
-                own = numbers[rows]
-                asked = _Asked([self._examples[number] for number in own], None, None, own, [alone[n] for n in own])
-                scores[rows], cosines[rows], found = self._decoded(asked)
-                predictions |= zip(rows, found, strict=True)
-        found = tuple(predictions[row] for row in range(len(numbers)))
-        return HeldOut(tuple(numbers.tolist()), scores, found, cosines)
+            for places in self._batches([self.encoded.seen[row] for row in rows]) if len(rows) else ():
+                own = rows[places]
+                asked = _Asked(
+                    [self.encoded.seen[row] for row in own],
+                    None,
+                    None,
+                    own,
+                    [alone[row] for row in own],
+                    intents[places],
+                )
+                scores[places], cosines[places], found = self._decoded(asked)
+                predictions |= zip(places, found, strict=True)
+        return scores, cosines, [predictions[place] for place in range(len(rows))]
 
     def nearest_spans(self, words: Words, spans: Sequence[Slot], count: int) -> list[list[tuple[int, Slot, float]]]:
         """Of each span of a sentence the examples' slots that it is likest to, whatever their label: the number of the
@@ -162,15 +169,19 @@ class AdaptedSpans:
         return int(np.sort(slots @ sizes)[-_MOST_INTENTS:].sum())
 
     def _views(self, seen: Sequence[Seen]) -> Views:
-        rows, means = np.concatenate([own for own, _ in seen]), np.stack([mean for _, mean in seen])
-        return Views.of(rows, means, [len(own) for own, _ in seen], self._shown.longest)
+        states, means = np.concatenate([own for own, _ in seen]), np.stack([mean for _, mean in seen])
+        rows = self.heads.maps.views(states.astype(np.float32, copy=False))
+        lengths = [len(own) for own, _ in seen]
+        return Views.of(rows, means.astype(np.float32, copy=False), lengths, self._shown.longest)
 
     def _decoded(self, asked: _Asked) -> tuple[Floats, Floats, list[Prediction]]:
         """What each intent scores, how near its examples are, [B, N] each, and what is said of each sentence."""
         views = self._views(asked.seen)
         count, steps = views.outside.shape
         but = asked.but
-        intents = self._like_intents(views.sentences, but).astype(np.float64)
+        intents = asked.intents
+        if intents is None:
+            intents = self.heads.intents.log_probabilities(views.sentences).astype(np.float64)
         cosines = self._intent_means.cosines(views.sentences, but)
         if not self._shown.labels.slots:  # nothing to find, and no evidence from it
             return intents, cosines, self._without_slots(intents, cosines, views.lengths)
@@ -276,7 +287,8 @@ class _Asked:
     allowed: Set[str] | None  # tags
     hints: Hints | None
     but: Numbers | None = None  # [B]: of each the utterance that it is, when the bot is asked for its own examples,
-    alone: Sequence[Sequence[int]] = ()  # and the slots that no other utterance of its intent has
+    alone: Sequence[Sequence[int]] = ()  # and the slots that no other utterance of its intent has,
+    intents: Floats | None = None  # [B, N]: and the log-probabilities of its intents, by heads not fitted on it
 
 
 def _all_outside(outside: Floats, lengths: Sequence[int]) -> Floats:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from handful.encoders.encoding import Array
-from handful.model.views import Measures, Names
+from handful.model.span_maps import SpanMaps
 from handful.types import Words
 
-Seen = tuple[Array, Array]  # of a sentence: its words' views, [T, 6k + 4], and its own vector, [d]
+if TYPE_CHECKING:
+    from handful.learners.bot_heads import HeadFitting
+
+HalfArray = NDArray[np.float16]
+Seen = tuple[
+    Array | HalfArray, Array | HalfArray
+]  # of a sentence: the hidden states of its words, [T, d], and its own vector, [d]
 
 
 class DecodingSettings(Protocol):
@@ -24,6 +31,8 @@ class DecodingSettings(Protocol):
     def slot_repeats(self) -> str: ...
     @property
     def descriptions(self) -> Mapping[str, str]: ...
+    @property
+    def fitting(self) -> HeadFitting: ...
 
 
 @runtime_checkable
@@ -32,16 +41,12 @@ class SpanModel(Protocol):
     def config(self) -> DecodingSettings: ...
 
     @property
-    def width(self) -> int:
-        """k, of the vectors of words and spans."""
+    def maps(self) -> SpanMaps:
+        """As they come with the model, fitted to no bot."""
         ...
 
-    def plain_measures(self) -> Measures:
-        """Of numbers, not of tensors."""
-        ...
-
-    def label_vectors(self, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
-        """Of labels' texts, as numpy arrays."""
+    def slot_name_means(self, slots: Sequence[Words]) -> Array:
+        """What the map of slot names reads of labels' texts. [K, f]."""
         ...
 
     def see(self, sentences: Sequence[Words]) -> list[Seen]: ...
@@ -52,41 +57,42 @@ class SpanModel(Protocol):
 
 
 class Encodings:
-    """What a model sees of a bot's examples and of its labels, kept: a bot that grows is not encoded anew."""
+    """What a model sees of a bot's examples and of its labels, kept: a bot that grows is not encoded anew.
+
+    In half precision, which is what files of it have: a bot that is loaded answers as the one that was saved.
+    """
 
     def __init__(
         self,
         sentences: Mapping[Words, Seen] | None = None,
-        intents: Mapping[Words, Array] | None = None,
-        slots: Mapping[Words, tuple[Array, Array]] | None = None,
-        no_slot: Array | None = None,
+        intents: Mapping[Words, HalfArray] | None = None,
+        slots: Mapping[Words, HalfArray] | None = None,
     ) -> None:
         self.sentences = dict(sentences or {})
-        # Vectors of labels' texts, of length one: of an intent [d]; of a slot as words' type and as a span, [k] each.
-        self.intents = dict(intents or {})
-        self.slots = dict(slots or {})
-        self.no_slot = no_slot  # [k]
+        self.intents = dict(intents or {})  # of labels' texts, the vectors of sentences, [d]
+        self.slots = dict(slots or {})  # of labels' texts, the means of their frozen states, [f]
 
     def of(self, model: SpanModel, sentences: Sequence[Words]) -> list[Seen]:
         new = [words for words in dict.fromkeys(sentences) if words not in self.sentences]
         if new:
-            self.sentences |= zip(new, model.see(new), strict=True)
+            self.sentences |= zip(new, ((_half(a), _half(b)) for a, b in model.see(new)), strict=True)
         return [self.sentences[words] for words in sentences]
 
-    def names(self, model: SpanModel, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
-        new_intents = [text for text in dict.fromkeys(intents) if text not in self.intents]
-        new_slots = [text for text in dict.fromkeys(slots) if text not in self.slots]
-        if new_intents or new_slots or self.no_slot is None:
-            found = model.label_vectors(new_intents, new_slots)
-            self.intents |= zip(new_intents, found.intents, strict=True)
-            self.slots |= zip(new_slots, zip(found.types[:-1], found.spans, strict=True), strict=True)
-            self.no_slot = found.types[-1]
-        types = [*(self.slots[text][0] for text in slots), self.no_slot]
-        spans = [self.slots[text][1] for text in slots]
-        empty = np.zeros((0, len(types[-1])), dtype=np.float32)
-        return Names(
-            np.stack([self.intents[text] for text in intents]), np.stack(types), np.stack(spans) if spans else empty
-        )
+    def intent_names(self, model: SpanModel, texts: Sequence[Words]) -> Array:
+        """[N, d]."""
+        new = [text for text in dict.fromkeys(texts) if text not in self.intents]
+        if new:
+            self.intents |= zip(new, (_half(vector) for _, vector in model.see(new)), strict=True)
+        return np.stack([self.intents[text] for text in texts]).astype(np.float32)
+
+    def slot_names(self, model: SpanModel, texts: Sequence[Words]) -> Array:
+        """[K, f]."""
+        new = [text for text in dict.fromkeys(texts) if text not in self.slots]
+        if new:
+            self.slots |= zip(new, _half(model.slot_name_means(new)), strict=True)
+        if not texts:
+            return np.zeros((0, len(model.maps.norm_weight)), dtype=np.float32)
+        return np.stack([self.slots[text] for text in texts]).astype(np.float32)
 
     def forget_labels(self, intents: Iterable[Words], slots: Iterable[Words]) -> None:
         """All but these: a bot whose labels are described anew again and again must not grow by it."""
@@ -97,4 +103,8 @@ class Encodings:
     def only(self, sentences: Iterable[Words]) -> Encodings:
         """Without what no example says any more."""
         kept = {words: self.sentences[words] for words in sentences if words in self.sentences}
-        return Encodings(kept, self.intents, self.slots, self.no_slot)
+        return Encodings(kept, self.intents, self.slots)
+
+
+def _half(array: Floats) -> HalfArray:
+    return np.asarray(array, dtype=np.float16)

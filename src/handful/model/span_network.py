@@ -18,8 +18,9 @@ from torch import Tensor, nn
 from handful.encoders.encoding import Array
 from handful.encoders.features import FrozenFeatures, WordMaker
 from handful.encoders.network import Kept, prepared
+from handful.model.span_maps import SpanMaps
 from handful.model.spans import Measure, unit_rows
-from handful.model.views import BORDERS, VIEWS, Measures, Names
+from handful.model.views import BORDERS, VIEWS, Measures
 from handful.types import Words
 
 # Where training starts, and near where it ends: intents, types, spans.
@@ -44,8 +45,10 @@ class SpanNetwork(nn.Module):
         width: int,
         dropout: float,
         without: Sequence[Part] = (),
+        bfloat16: bool = False,
     ) -> None:
-        """`without` leaves parts out, to measure what they are worth."""
+        """`without` leaves parts out, to measure what they are worth; with `bfloat16` the encoder's layers compute in
+        half precision while they are trained."""
         super().__init__()
         self.words = words
         self.views = nn.Linear(words.width, VIEWS * width + BORDERS)
@@ -53,9 +56,8 @@ class SpanNetwork(nn.Module):
             self.views.weight[-BORDERS:] = 0
             self.views.bias[-BORDERS:] = 0
         self.dropout = nn.Dropout(dropout)
-        name_width = frozen.compute([("name",)])[0].shape[-1]
-        self.intent_names = _name_map(name_width, words.width)
-        self.slot_names = _name_map(name_width, 2 * width)
+        self.name_width = int(frozen.compute([("name",)])[0].shape[-1])  # f
+        self.slot_names = _name_map(self.name_width, 2 * width)
         self.no_slot = nn.Parameter(torch.randn(width) / width**0.5)
         # Logarithms: what is trained stays positive.
         self.scales = nn.Parameter(torch.tensor(_SCALES).log())
@@ -63,28 +65,39 @@ class SpanNetwork(nn.Module):
         self.name_weights = nn.Parameter(torch.tensor(_NAME_WEIGHTS).log())
         self.width = width
         self.frozen, self._kept, self.without = frozen, kept, frozenset(without)
+        self._bfloat16 = bfloat16
 
     def forward(self, sentences: Sequence[Words]) -> tuple[Tensor, Tensor]:
-        words, means = self.words.with_sentences(sentences, self.features(sentences))
+        words, means = self.states(sentences)
         rows = self.views(self.dropout(words))
-        kept = torch.ones(rows.shape[1])
+        return (rows * self.kept_views() if self.without else rows), means
+
+    def states(self, sentences: Sequence[Words]) -> tuple[Tensor, Tensor]:
+        """Hidden states of words, [W, d], and the sentences' own vectors, [B, d]."""
+        features = self.features(sentences)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self._bfloat16 and self.training):
+            words, means = self.words.with_sentences(sentences, features)
+        return words.float(), means.float()
+
+    def kept_views(self) -> Tensor:
+        """Nought for the numbers of a word that `without` leaves out. [6k + 4]."""
+        kept = torch.ones(VIEWS * self.width + BORDERS)
         if "borders" in self.without:
             kept[-BORDERS:] = 0
         if "neighbours" in self.without:
             kept[4 * self.width : VIEWS * self.width] = 0
-        return (rows * kept if self.without else rows), means
+        return kept
 
-    def names(self, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
-        """Names read frozen features alone: they are the same before and after tuning, and cost next to nothing."""
-        features = self.features([*intents, *slots])
-        means = torch.as_tensor(np.stack([own.reshape(-1, own.shape[-1]).mean(0) for own in features]))
-        of_intents, of_slots = means.split([len(intents), len(slots)])
-        types, spans = self.slot_names(of_slots).split(self.width, dim=-1)
-        return Names(
-            unit_rows(self.intent_names(of_intents)),
-            unit_rows(torch.cat([types, self.no_slot[None]])),
-            unit_rows(spans),
-        )
+    def slot_name_means(self, slots: Sequence[Words]) -> Array:
+        """What the map of slot names reads: frozen features alone, which cost next to nothing. [K, f]."""
+        features = self.features(slots)
+        means = [own.reshape(-1, own.shape[-1]).mean(0) for own in features]
+        return np.stack(means) if means else np.zeros((0, self.name_width), dtype=np.float32)
+
+    def slot_name_vectors(self, slots: Sequence[Words]) -> tuple[Tensor, Tensor]:
+        """Of length one: [K + 1, k], the last of which is that of no slot at all, and [K, k]."""
+        types, spans = self.slot_names(torch.as_tensor(self.slot_name_means(slots))).split(self.width, dim=-1)
+        return unit_rows(torch.cat([types, self.no_slot[None]])), unit_rows(spans)
 
     def measures(self) -> Measures:
         scales, temperatures, weights = (logs.exp() for logs in (self.scales, self.temperatures, self.name_weights))
@@ -106,6 +119,19 @@ class SpanNetwork(nn.Module):
         """A copy of what is trained; what is frozen, and what is kept of it, is the same."""
         shared = (self.frozen, self._kept, *self.words.shared)
         return copy.deepcopy(self, {id(part): part for part in shared})
+
+
+def slot_maps(network: SpanNetwork) -> SpanMaps:
+    """What scores slots, in numpy; parts that were left out in training are left out for good."""
+    arrays = {name: weight.detach().float().cpu().numpy() for name, weight in network.named_parameters()}
+    kept = network.kept_views().numpy()
+    arrays["views.weight"], arrays["views.bias"] = arrays["views.weight"] * kept[:, None], arrays["views.bias"] * kept
+    with torch.inference_mode():
+        measures = network.measures()
+    rows = [[float(part) for part in (m.scale, m.temperature, m.name_weight)] for m in (measures.types, measures.spans)]
+    # What is left out has the scale nought, whose logarithm would be infinite.
+    arrays["log_measures"] = np.log(np.maximum(np.array(rows, dtype=np.float32), _NOTHING))
+    return SpanMaps.from_arrays(arrays)
 
 
 def _name_map(width: int, out: int) -> nn.Sequential:

@@ -22,7 +22,7 @@ from handful.model.prototypes import Floats
 from handful.types import Prediction, Ranking, Utterance
 
 if TYPE_CHECKING:
-    from handful.learners.span_decoding import HeldOut
+    from handful.learners.held_out import HeldOut
 
 _ROUNDS = 50  # of Newton's method, which needs about six
 _SMALLEST_SLOPE = 0.05  # what is likelier must stay likelier

@@ -55,8 +55,7 @@ class Parser:
         self._learner, self._identity = learner, identity
         self._source: Source | None = None  # the file that it was read from
         self._exported = False
-        same = ready is not None and ready.is_of(bot)
-        self._use(bot, ready.encodings if ready else Encodings(), ready if same else None)
+        self._use(bot, ready or Ready(Encodings()))
 
     @classmethod
     def load(
@@ -232,16 +231,16 @@ class Parser:
 
     def add(self, *examples: Utterance | str, intent: str | None = None) -> None:
         """Examples, as values or as marked text with the intent they are of: `"fly to [Oslo](city)"`. Only what is new
-        is encoded, and nothing is trained."""
+        is encoded; the heads are fitted anew."""
         bot, understanding, _ = self._state
-        self._use(with_added(bot, examples, intent), understanding.encodings)
+        self._use(with_added(bot, examples, intent), Ready(understanding.encodings, understanding.heads))
 
     def remove(self, *, intent: str | None = None, slot: str | None = None, text: str | None = None) -> int:
         """All examples of an intent, all annotations of a slot, or the examples with just this text (of the intent,
         where one is given). Returns how many examples are gone or changed."""
         bot, understanding, _ = self._state
         changed, count = without_removed(bot, intent, slot, text)
-        self._use(changed, understanding.encodings)
+        self._use(changed, Ready(understanding.encodings, understanding.heads))
         return count
 
     def with_examples(self, utterances: Iterable[Utterance]) -> Self:
@@ -252,7 +251,7 @@ class Parser:
             replace(bot, document=document),
             self._learner,
             identity=self._identity,
-            ready=Ready(understanding.encodings),
+            ready=Ready(understanding.encodings, understanding.heads),
         )
         other.threshold = self.threshold
         return other
@@ -260,8 +259,9 @@ class Parser:
     def with_bot(self, bot: Bot) -> Self:
         """A parser of another bot with the same model. What is known of sentences that both have is not encoded again,
         and what only the old one has is let go."""
-        known = self._state[1].encodings.only(utterance.sentence for utterance in bot.document.utterances)
-        other = type(self)(bot, self._learner, identity=self._identity, ready=Ready(known))
+        understanding = self._state[1]
+        known = understanding.encodings.only(utterance.sentence for utterance in bot.document.utterances)
+        other = type(self)(bot, self._learner, identity=self._identity, ready=Ready(known, understanding.heads))
         other._state[1].forget_labels()
         return other
 
@@ -295,10 +295,18 @@ class Parser:
     def ready(self) -> Ready:
         """What need not be computed again."""
         bot, understanding, _ = self._state
-        sentences = [utterance.sentence for utterance in understanding.utterances]
-        return Ready.of(bot, understanding.encodings.only(sentences), understanding.confidence)
+        return Ready.of(bot, understanding)
 
-    def _use(self, bot: Bot, encodings: Encodings, known: Ready | None = None) -> None:
-        confidence = None if known is None else known.confidence
-        understanding = Understanding(self._learner, bot.document.utterances, bot.descriptions, encodings, confidence)
+    def _use(self, bot: Bot, ready: Ready) -> None:
+        """What is ready of this very bot is used as it is; of another one, its heads are where the fit begins."""
+        same = ready.is_of(bot)
+        understanding = Understanding(
+            self._learner,
+            bot.document.utterances,
+            bot.descriptions,
+            ready.encodings,
+            ready.confidence if same else None,
+            heads=ready.heads if same else None,
+            start=None if same else ready.heads,
+        )
         self._state = (bot, understanding, Matcher.of(bot))

@@ -21,32 +21,37 @@ import numpy as np
 
 from handful.encoders.digests import sha256_of
 from handful.errors import CheckpointError, HandfulError
+from handful.learners.bot_heads import BotHeads
 from handful.learners.span_model import Encodings
 from handful.parser.bot import Bot
 from handful.parser.bot_json import bot_from_json
 from handful.parser.calibration import Calibration
 from handful.parser.models import Model
 from handful.parser.rejection import Rejection
-from handful.parser.understanding import Confidence
+from handful.parser.understanding import Confidence, Understanding
 from handful.places import beside
 from handful.runtime.folder import load_exported, read_arrays
 
 if TYPE_CHECKING:
-    from handful.encoders.encoding import Array
+    pass
 
-FORMAT = 1
+FORMAT = 2  # to be raised, too, when the same examples come to give other heads
 ABOUT, EXPORTED = "ready.json", "bot.json"
+_HEADS = "heads."  # before the names of their arrays
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ready:
     encodings: Encodings
+    heads: BotHeads | None = None
     confidence: Confidence | None = None
-    examples: str = ""  # a sum of all that the confidence was set by
+    examples: str = ""  # a sum of all that heads and confidence were fitted to
 
     @classmethod
-    def of(cls, bot: Bot, encodings: Encodings, confidence: Confidence | None) -> Ready:
-        return cls(encodings, confidence, content_sum(bot))
+    def of(cls, bot: Bot, understanding: Understanding) -> Ready:
+        sentences = [utterance.sentence for utterance in understanding.utterances]
+        known = understanding.encodings.only(sentences)
+        return cls(known, understanding.heads, understanding.confidence, content_sum(bot))
 
     def is_of(self, bot: Bot) -> bool:
         return self.confidence is not None and self.examples == content_sum(bot)
@@ -65,16 +70,16 @@ def ready_folder(bot: Path) -> Path:
 
 def write_ready(folder: Path, ready: Ready, model: str) -> None:
     """Whole or not at all: ready.json names its arrays, and takes the place of the one before in one step."""
-    known, confidence = ready.encodings, ready.confidence
+    known, confidence, heads = ready.encodings, ready.confidence, ready.heads
     assert confidence is not None
+    assert heads is not None
     sentences, intents, slots = list(known.sentences), list(known.intents), list(known.slots)
     arrays = {
-        "rows": _rows([known.sentences[words][0] for words in sentences]),
-        "means": _rows([known.sentences[words][1][None] for words in sentences]),
+        "states": _rows([known.sentences[words][0] for words in sentences]),
+        "sentences": _rows([known.sentences[words][1][None] for words in sentences]),
         "intents": _rows([known.intents[text][None] for text in intents]),
-        "types": _rows([known.slots[text][0][None] for text in slots]),
-        "spans": _rows([known.slots[text][1][None] for text in slots]),
-        "no_slot": np.asarray(known.no_slot),
+        "slots": _rows([known.slots[text][None] for text in slots]),
+        **{f"{_HEADS}{name}": array for name, array in heads.arrays().items()},
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -93,6 +98,7 @@ def write_ready(folder: Path, ready: Ready, model: str) -> None:
             "sentences": sentences,
             "intents": intents,
             "slots": slots,
+            "heads": heads.intent_names,
         }
         _write_json(folder / ABOUT, about)
     except OSError as error:
@@ -135,24 +141,25 @@ def _ready(folder: Path, about: Mapping[str, Any]) -> Ready:
     arrays = read_arrays(file)
     sentences, intents, slots = ([tuple(words) for words in about[part]] for part in ("sentences", "intents", "slots"))
     ends = np.cumsum([len(words) for words in sentences])
-    if not sentences or len(arrays["rows"]) != ends[-1]:
+    if not sentences or len(arrays["states"]) != ends[-1]:
         raise CheckpointError(f"{file.name} does not fit {ABOUT}")
     seen = {
-        words: (arrays["rows"][end - len(words) : end], mean)
-        for words, end, mean in zip(sentences, ends.tolist(), arrays["means"], strict=True)
+        words: (arrays["states"][end - len(words) : end], vector)
+        for words, end, vector in zip(sentences, ends.tolist(), arrays["sentences"], strict=True)
     }
     encodings = Encodings(
         seen,
         dict(zip(intents, arrays["intents"], strict=True)),
-        dict(zip(slots, zip(arrays["types"], arrays["spans"], strict=True), strict=True)),
-        arrays["no_slot"],
+        dict(zip(slots, arrays["slots"], strict=True)),
     )
+    of_heads = {name.removeprefix(_HEADS): array for name, array in arrays.items() if name.startswith(_HEADS)}
+    heads = BotHeads.from_arrays(of_heads, about["heads"])
     confidence = Confidence(Calibration.from_dict(about["calibration"]), Rejection.from_dict(about["rejection"]))
-    return Ready(encodings, confidence, about["examples"])
+    return Ready(encodings, heads, confidence, about["examples"])
 
 
-def _rows(parts: Sequence[Array]) -> Array:
-    return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.float32)
+def _rows(parts: Sequence[Any]) -> Any:
+    return np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.float16)
 
 
 def _write_json(file: Path, content: Mapping[str, Any]) -> None:

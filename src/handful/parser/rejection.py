@@ -22,7 +22,7 @@ from handful.parser.calibration import Line, fitted_line
 from handful.types import Prediction, Utterance
 
 if TYPE_CHECKING:
-    from handful.learners.span_decoding import HeldOut
+    from handful.learners.held_out import HeldOut
 
 # What a bot is taken for until its examples say otherwise, and how many examples' worth, or how wide a spread, that
 # has. Chosen on SNIPS, ATIS and TOP, by models that had not seen the corpus: docs/confidence.md.

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from handful.learners.span_decoding import AdaptedSpans, HeldOut
+from handful.learners.bot_heads import BotHeads
+from handful.learners.held_out import HeldOut, held_out
+from handful.learners.span_decoding import AdaptedSpans
 from handful.learners.span_model import Encodings, SpanModel
 from handful.model.prototypes import Floats
 from handful.parser.calibration import Calibration, fit_calibration
@@ -42,13 +44,16 @@ class Understanding:
         descriptions: Mapping[str, str],
         encodings: Encodings | None = None,
         confidence: Confidence | None = None,
+        heads: BotHeads | None = None,
+        start: BotHeads | None = None,
     ) -> None:
-        """`confidence`, where it is known from before."""
+        """`confidence` and `heads`, where they are known from before; `start` are the heads before an edit."""
         self.learner, self.utterances = learner, tuple(utterances)
         self.encodings = encodings or Encodings()
         if isinstance(learner, SpanModel):
-            self._adapted = AdaptedSpans(learner, utterances, encodings=self.encodings, descriptions=descriptions)
-            self._spans = self._adapted
+            self._adapted = self._spans = AdaptedSpans(
+                learner, utterances, encodings=self.encodings, descriptions=descriptions, heads=heads, start=start
+            )
         else:
             self._adapted, self._spans = learner.adapt(utterances), None
         if confidence is not None:
@@ -60,9 +65,16 @@ class Understanding:
             return self._spans.predict(sentences, hints=hints)
         return self._adapted.predict(sentences)
 
+    @property
+    def heads(self) -> BotHeads | None:
+        """What was fitted to the examples, where the learner fits anything."""
+        return None if self._spans is None else self._spans.heads
+
     def held_out(self, most: int | None = None) -> HeldOut | None:
-        """The examples, each told by the others; None where the learner cannot do that."""
-        return None if self._spans is None else self._spans.held_out(most)
+        """The examples, each predicted by the others; None where the learner cannot do that."""
+        if self._spans is None or not isinstance(self.learner, SpanModel):
+            return None
+        return held_out(self.learner, self._spans, most)
 
     def forget_labels(self) -> None:
         """What was encoded of labels that the bot has no more."""

@@ -18,10 +18,13 @@ from handful.encoders.digests import sha256_once
 from handful.encoders.encoding import Array
 from handful.encoders.pieces import PieceReader, SpecialPieces
 from handful.errors import CheckpointError
+from handful.learners.bot_heads import HeadFitting
+from handful.learners.slot_fitting import SlotFitting
+from handful.model.span_maps import SpanMaps
 from handful.runtime.graph import GraphEncoder
-from handful.runtime.spans import ExportedSpans, Heads, SpanSettings
+from handful.runtime.spans import ExportedSpans, SpanSettings
 
-FORMAT = 1
+FORMAT = 2
 ABOUT, GRAPH, TOKENIZER, HEADS = "model.json", "model.onnx", "tokenizer.json", "heads.npz"
 Precision = Literal["int8", "float32"]
 
@@ -39,6 +42,7 @@ class AboutModel:
     room: int  # pieces that the encoder reads at once, [CLS] and [SEP] not counted
     evidence: float
     slot_repeats: str
+    fitting: HeadFitting
     sums: dict[str, str]  # of the other files
 
     def __post_init__(self) -> None:
@@ -66,7 +70,9 @@ def read_about_model(folder: Path) -> AboutModel:
         content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         if content["format"] > FORMAT:
             raise CheckpointError(f"{file}: format {content['format']} is newer than {FORMAT}: upgrade handful")
-        return AboutModel(**{**content, "special": SpecialPieces(**content["special"])})
+        fitting = content["fitting"]
+        fitting = HeadFitting(**{**fitting, "slots": SlotFitting(**fitting["slots"])})
+        return AboutModel(**{**content, "special": SpecialPieces(**content["special"]), "fitting": fitting})
     except FileNotFoundError:
         raise CheckpointError(f"{folder}: found no {ABOUT}, expected the folder of an exported model") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -86,9 +92,9 @@ def load_exported(folder: Path, *, threads: int | None = None) -> tuple[Exported
     except Exception as error:  # nothing narrower: it raises plain ones
         raise CheckpointError(f"{folder / TOKENIZER}: cannot be read: {error}") from error
     reader = PieceReader(tokenizer, about.special, about.room)
-    settings = SpanSettings(about.evidence, about.slot_repeats)
+    settings = SpanSettings(about.evidence, about.slot_repeats, about.fitting)
     return ExportedSpans(
-        GraphEncoder(folder / GRAPH, reader, threads), Heads(read_arrays(folder / HEADS)), settings
+        GraphEncoder(folder / GRAPH, reader, threads), SpanMaps.from_arrays(read_arrays(folder / HEADS)), settings
     ), about
 
 

@@ -67,6 +67,16 @@ class BalancedEpisodes(Settings):
     most_shots: int = Field(default=8, ge=1)
 
 
+class DomainEpisodes(Settings):
+    """Of the corpora and of the domain sets, each corpus one domain (episodes/domain_episodes.py)."""
+
+    kind: Literal["domains"]
+    most_classes: int = Field(default=16, ge=3)
+    most_shots: int = Field(default=8, ge=1)
+    single: float = Field(default=0.4, ge=0, le=1)  # the share of episodes of one domain
+    mixed: float = Field(default=0.2, ge=0, le=1)  # and of those that mix all sets
+
+
 def _by(key: str, default: str) -> Discriminator:
     """Settings that name no kind are the default's: `frozen_layers: 4` alone is enough."""
 
@@ -86,7 +96,10 @@ LearnerConfig = Annotated[
     _by("name", "explicit_joint"),
 ]
 EpisodesConfig = Annotated[
-    Annotated[PaperEpisodes, Tag("paper")] | Annotated[BalancedEpisodes, Tag("balanced")], _by("kind", "paper")
+    Annotated[PaperEpisodes, Tag("paper")]
+    | Annotated[BalancedEpisodes, Tag("balanced")]
+    | Annotated[DomainEpisodes, Tag("domains")],
+    _by("kind", "paper"),
 ]
 _UNIONS = {"encoder": "kind", "learner": "name", "train_episodes": "kind"}  # and what names their variant
 
@@ -103,7 +116,10 @@ class RunConfig(Settings):
     # Which intents are trained on. With dev intents among them nothing is left to choose by.
     train_splits: tuple[Literal["train", "dev"], ...] = ("train",)
     # A few sentences of TOP stand in two splits with two intents; the paper's protocol trains on them all the same.
-    leave_out: Literal["nothing", "test_texts"] = "nothing"
+    # "boards": nothing that any public board or test intent has (data/board_texts.py).
+    leave_out: Literal["nothing", "test_texts", "boards"] = "nothing"
+    domain_sets: tuple[str, ...] = ()  # trained on beside the corpora, with train_episodes of the kind "domains"
+    held_out_domains: Literal["trained_on", "left_out"] = "trained_on"  # left out while settings are chosen on them
     train_episodes: EpisodesConfig = PaperEpisodes()
     u_max: int = Field(default=20, ge=3)
     query_cap: int = Field(default=10, ge=1)
@@ -152,6 +168,12 @@ class RunConfig(Settings):
             raise ValueError(f"data names a corpus twice: {self.data_label}")
         if "train" not in self.train_splits or len(set(self.train_splits)) < len(self.train_splits):
             raise ValueError(f"train_splits is {list(self.train_splits)}, expected [train] or [train, dev]")
+        if bool(self.domain_sets) != isinstance(self.train_episodes, DomainEpisodes):
+            raise ValueError("domain_sets and train_episodes of the kind 'domains' go together: set both or neither")
+        if self.domain_sets and (self.dev.episodes or self.leave_out != "boards"):
+            raise ValueError("with domain_sets, leave_out must be 'boards' and dev.episodes 0")
+        if self.held_out_domains == "left_out" and not self.domain_sets:
+            raise ValueError("held_out_domains is 'left_out', but there are no domain_sets to leave them out of")
         if "dev" in self.train_splits and self.dev.episodes:
             raise ValueError("dev intents that are trained on cannot choose a checkpoint: set dev.episodes to 0")
 

@@ -17,11 +17,12 @@ import torch
 from torch import nn
 
 from handful.episodes.balanced import BalancedSampler
+from handful.episodes.domain_episodes import DomainSampler
 from handful.episodes.sampler import EpisodeSampler
 from handful.errors import ConfigError, TrainingError
 from handful.learners.learner import EpisodeLoss, TrainedLearner
 from handful.training.checkpoint import save_checkpoint
-from handful.training.config import BalancedEpisodes, OptimiserConfig, PaperEpisodes, RunConfig
+from handful.training.config import BalancedEpisodes, DomainEpisodes, OptimiserConfig, PaperEpisodes, RunConfig
 from handful.training.evaluate import evaluate_episode
 from handful.training.events import DevScored, Event, Finished, Prepared, StepDone
 from handful.training.ranks import Ranks
@@ -65,6 +66,8 @@ class Trainer:
                 f"{self._ranks.count} processes"
             )
         self._episodes = train_sampler(config, sets)
+        drawn = self._episodes.utterances if isinstance(self._episodes, DomainSampler) else ()
+        self._utterances = (*sets.utterances, *drawn)
         self._dev = Turns(
             [
                 EpisodeSampler(dev, u_max=config.dev.u_max, seed=config.dev.episode_seed, query_cap=config.query_cap)
@@ -92,7 +95,7 @@ class Trainer:
             return
         if not self._ranks.first:
             self._ranks.wait()  # the first computes what is new; the others find it in the cache
-        for sentences in self._learner.prepare(self._sets.utterances):
+        for sentences in self._learner.prepare(self._utterances):
             yield Prepared(sentences)
         if self._ranks.first:
             self._ranks.wait()
@@ -250,6 +253,15 @@ def train_sampler(config: RunConfig, sets: TrainingSets) -> TrainEpisodes:
             )
         case BalancedEpisodes(most_classes=classes, most_shots=shots):
             return BalancedSampler(sets.train, seed=config.episode_seed, most_classes=classes, most_shots=shots)
+        case DomainEpisodes() as drawn:
+            return DomainSampler(
+                sets.domains,
+                seed=config.episode_seed,
+                most_classes=drawn.most_classes,
+                most_shots=drawn.most_shots,
+                single=drawn.single,
+                mixed=drawn.mixed,
+            )
 
 
 def parameter_groups(network: nn.Module, settings: OptimiserConfig) -> list[dict[str, Any]]:

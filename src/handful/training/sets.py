@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from handful.data.bio import utterance_tags
+from handful.data.board_texts import board_texts, without_texts
 from handful.data.corpora import Corpus
+from handful.data.domain_sets import TrainingDomain, load_domain_set, training_domains
+from handful.episodes.domain_bots import HELD_OUT, held_out_pools, held_out_texts
 from handful.types import Utterance
 
 _HELD_OUT = 0.1
@@ -20,6 +25,7 @@ class TrainingSets:
 
     train: tuple[tuple[Utterance, ...], ...]
     dev: tuple[tuple[Utterance, ...], ...]
+    domains: tuple[TrainingDomain, ...] = ()  # the corpora among them, where domain sets are trained on
 
     @property
     def utterances(self) -> tuple[Utterance, ...]:
@@ -31,7 +37,7 @@ def training_sets(
     splits: Sequence[str] = ("train",),
     *,
     scored: bool = True,
-    leave_out: Literal["nothing", "test_texts"] = "nothing",
+    leave_out: Literal["nothing", "test_texts", "boards"] = "nothing",
 ) -> TrainingSets:
     """The corpora's train intents, and their dev intents to score with. Where no corpus has any (SNIPS), a tenth of the
     train utterances is held out: that serves to stop early and chooses no settings, since its intents are not new."""
@@ -46,6 +52,47 @@ def training_sets(
         return TrainingSets(train, dev)
     parts = [_held_out(utterances) for utterances in train]
     return TrainingSets(tuple(kept for kept, _ in parts), tuple(held for _, held in parts))
+
+
+def domain_training_sets(
+    corpora: Sequence[Corpus],
+    splits: Sequence[str],
+    domain_sets: Sequence[str],
+    directory: Path,
+    *,
+    hold_out: bool,
+) -> TrainingSets:
+    """Corpora and domain sets, without any text of a board; with `hold_out` without the domains that settings are
+    chosen on, and without their texts."""
+    left_out = board_texts(directory)
+    loaded = [load_domain_set(name, directory) for name in domain_sets]
+    held_out: Mapping[str, Collection[str]] = {}
+    if hold_out:
+        held_out = HELD_OUT
+        pools = held_out_pools([found for found in loaded if found.name in HELD_OUT], leave_out=left_out)
+        left_out |= held_out_texts(pools)
+    domains = [
+        TrainingDomain(
+            corpus.name,
+            without_texts((u for split in splits for u in corpus.splits.get(split, ())), left_out),
+            (),
+            has_slots=True,
+        )
+        for corpus in corpora
+    ]
+    for found in loaded:
+        domains += training_domains(found, without_domains=held_out.get(found.name, ()), leave_out=left_out)
+    return TrainingSets((), (), tuple(domains))
+
+
+def domains_version(domains: Sequence[TrainingDomain]) -> str:
+    """A short name of all that is trained on."""
+    content = hashlib.sha256()
+    for domain in domains:
+        for utterance in (*domain.utterances, *domain.slots_only):
+            row = [domain.name, *utterance.sentence, utterance.intent, *utterance_tags(utterance)]
+            content.update("\x1f".join(row).encode() + b"\n")
+    return content.hexdigest()[:12]
 
 
 def said(utterance: Utterance) -> str:

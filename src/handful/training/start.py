@@ -23,7 +23,7 @@ from handful.training.config import LearnerConfig, RunConfig, apply_change, told
 from handful.training.loop import Trainer
 from handful.training.ranks import Ranks
 from handful.training.run import RunFolder
-from handful.training.sets import training_sets
+from handful.training.sets import domain_training_sets, domains_version, training_sets
 
 
 def features_dir() -> Path:
@@ -50,7 +50,18 @@ def prepare_run(
         torch.set_num_threads(threads)
     if corpora is None:
         corpora = [load_corpus(name, chosen_dir(data_dir)) for name in config.corpora]
-    sets = training_sets(corpora, config.train_splits, scored=config.dev.episodes > 0, leave_out=config.leave_out)
+    if config.domain_sets:
+        sets = domain_training_sets(
+            corpora,
+            config.train_splits,
+            config.domain_sets,
+            chosen_dir(data_dir),
+            hold_out=config.held_out_domains == "left_out",
+        )
+        version = domains_version(sets.domains)
+    else:
+        sets = training_sets(corpora, config.train_splits, scored=config.dev.episodes > 0, leave_out=config.leave_out)
+        version = corpora_version(corpora)
     _refuse_unknown_labels(config, corpora)
     # Every rank looks for itself, so that all of them stop for the same reason.
     if resume:
@@ -58,7 +69,7 @@ def prepare_run(
     else:
         run.refuse_existing()
     learner = build_trained(config.learner, config.encoder, seed=config.train_seed, cache=features_dir(), remember=True)
-    trainer = Trainer(config, learner, sets, run, data_version=corpora_version(corpora), ranks=ranks)
+    trainer = Trainer(config, learner, sets, run, data_version=version, ranks=ranks)
     ranks.wait()
     if not resume and ranks.first:
         run.create(config)
