@@ -1,61 +1,93 @@
-"""A learner of joint_spans whose network is made up, in float64, and what it sees as the oracle reads it.
+"""A learner of joint_spans whose encoder is made up, in float64, and what it sees as the oracle reads it.
 
-The encoder is left out: a sentence's views are drawn by chance, by its words alone, so that every part of the scores
-has something to say and equations can be checked to the last digits.
+A sentence's hidden states are drawn by chance, by its words alone, so that every part of the scores has something to
+say. They are numbers that half precision has, which is what a bot keeps of them. All behind the encoder is real.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import product
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn import functional
 
+from handful.encoders.encoding import Array
+from handful.encoders.features import WordMaker
+from handful.encoders.network import Unkept
+from handful.learners.bot_heads import HeadFitting
 from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
+from handful.learners.slot_fitting import SlotFitting
+from handful.learners.span_decoding import AdaptedSpans
 from handful.learners.span_support import SpanSupport
 from handful.model.span_network import SpanNetwork
-from handful.model.spans import Measure, unit_rows
-from handful.model.views import Measures, Names
 from handful.types import Prediction, Slot, Utterance, Words
 from oracles import joint_spans as oracle
 
 # Intents, types, spans: scale, temperature, and what a name weighs.
 MEASURES = ((6.0, 1.1, 0.4), (2.0, 0.9, 1.3), (3.0, 1.2, 0.7))
+FEW_STEPS = HeadFitting(slots=SlotFitting(steps=3, learning_rate=0.01))
+_STATES = 6  # numbers of a hidden state
 
 
-class MadeUpNetwork(nn.Module):
+def drawn(seed: int, words: Words, count: int) -> Array:
+    rng = np.random.default_rng([seed, zlib.crc32("\0".join(words).encode())])
+    return rng.normal(size=(count, _STATES)).astype(np.float16).astype(np.float64)
+
+
+class MadeUpFeatures:
+    name = "made up"
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def compute(self, sentences: Sequence[Words]) -> list[Array]:
+        return [drawn(self._seed, words, len(words)) for words in sentences]
+
+
+class MadeUpWords(WordMaker):
+    def __init__(self, seed: int) -> None:
+        super().__init__(_STATES)
+        self._seed = seed
+
+    def forward(self, sentences: Sequence[Words], features: Sequence[Array]) -> Tensor:
+        return torch.as_tensor(np.concatenate(features))
+
+    def with_sentences(self, sentences: Sequence[Words], features: Sequence[Array]) -> tuple[Tensor, Tensor]:
+        own = [drawn(self._seed, ("sentence", *words), 1) for words in sentences]
+        return self(sentences, features), torch.as_tensor(np.concatenate(own))
+
+
+class MadeUpNetwork(SpanNetwork):
     def __init__(self, seed: int, width: int = 3, measures: Sequence[Sequence[float]] = MEASURES) -> None:
-        super().__init__()
-        self.width, self._seed = width, seed
-        self.views = nn.Linear(1, 6 * width + 4)
-        self.scales = nn.Parameter(torch.tensor(measures, dtype=torch.float64))
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            super().__init__(MadeUpFeatures(seed), MadeUpWords(seed), Unkept(), width=width, dropout=0.0)
+            self.double()
+            with torch.no_grad():
+                self.views.weight.normal_(std=_STATES**-0.5)
+                self.views.bias.normal_(std=0.1)
+                logs = torch.tensor(measures, dtype=torch.float64).log()
+                for parameter, values in zip((self.scales, self.temperatures, self.name_weights), logs.T, strict=True):
+                    parameter.copy_(values)
 
-    def forward(self, sentences: Sequence[Words]) -> tuple[Tensor, Tensor]:
-        rows = [self._drawn(words, len(words), 6 * self.width + 4) for words in sentences]
-        return torch.cat(rows), torch.cat([self._drawn(("sentence", *words), 1, self.width) for words in sentences])
+    def states(self, sentences: Sequence[Words]) -> tuple[Tensor, Tensor]:
+        """In double precision all the way."""
+        words, means = super().states(sentences)
+        return words.double(), means.double()
 
-    def names(self, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
-        def drawn(kind: str, texts: Sequence[Words]) -> Tensor:
-            rows = [self._drawn((kind, *text), 1, self.width) for text in texts]
-            return unit_rows(torch.cat([torch.zeros(0, self.width, dtype=torch.float64), *rows]))
-
-        return Names(drawn("intent", intents), drawn("type", [*slots, ("no slot",)]), drawn("span", slots))
-
-    def measures(self) -> Measures:
-        return Measures(*(Measure(*row) for row in self.scales))
-
-    def _drawn(self, words: Words, count: int, width: int) -> Tensor:
-        seed = [self._seed, zlib.crc32("\0".join(words).encode())]
-        return torch.as_tensor(np.random.default_rng(seed).normal(size=(count, width)))
+    def slot_name_means(self, slots: Sequence[Words]) -> Array:
+        return super().slot_name_means(slots).astype(np.float64)  # of no slots they are single ones
 
 
 def made_up(seed: int = 0, *, measures: Sequence[Sequence[float]] = MEASURES, **settings: Any) -> JointSpansLearner:
-    network = cast(SpanNetwork, MadeUpNetwork(seed, measures=measures))
-    return JointSpansLearner(network, JointSpansConfig(**settings))
+    network = MadeUpNetwork(seed, measures=measures)
+    return JointSpansLearner(network, JointSpansConfig(**{"fitting": FEW_STEPS, **settings}))
 
 
 def utterance(text: str, intent: str, *slots: Slot) -> Utterance:
@@ -75,44 +107,94 @@ SENTENCES = [words for size in range(1, 5) for words in list(product(WORDS, repe
 
 
 class Case:
-    """A support set and a learner's view of it, for the oracle."""
+    """A support set and a learner's view of it, for the oracle: as it is trained, and as heads are fitted to it."""
 
     def __init__(self, learner: JointSpansLearner, support: Sequence[Utterance]) -> None:
-        self._learner = learner
-        self.support = [self.told(u) for u in support]
-        shown = SpanSupport(support, learner.config.descriptions)
-        self.longest = int(shown.longest)
+        self._learner, self._support = learner, support
+        self.shown = SpanSupport(support, learner.config.descriptions)
+        self.longest = int(self.shown.longest)
+
+    @cached_property
+    def adapted(self) -> AdaptedSpans:
+        return self._learner.adapt(self._support)
+
+    # -- as it is trained ----------------------------------------------------------------------------------------------
+
+    def loss(self, query: Sequence[Utterance], support_weight: float) -> dict[str, float]:
+        network = self._learner.network.eval()
         with torch.no_grad():
-            names, measures = learner.network.names(shown.intent_texts, shown.slot_texts), learner.network.measures()
-        types, slots = names.types.tolist(), shown.labels.slots
-        self.names = oracle.Names(
-            dict(zip(shown.labels.intents, names.intents.tolist(), strict=True)),
-            dict(zip(slots, types[:-1], strict=True)),
-            dict(zip(slots, names.spans.tolist(), strict=True)),
-            types[-1],
-        )
-        self.measures = oracle.Measures(
+            _, intents = network(self.shown.intent_texts)
+            types, spans = network.slot_name_vectors(self.shown.slot_texts)
+            measures = network.measures()
+            support, asked = ([self._trained(u) for u in part] for part in (self._support, query))
+        names = self._names(dict(zip(self.shown.labels.intents, intents.tolist(), strict=True)), types, spans)
+        of_parts = oracle.Measures(
             *(
                 oracle.Measure(part.scale.item(), part.temperature.item(), part.name_weight.item())
                 for part in (measures.intents, measures.types, measures.spans)
             )
         )
-
-    def told(self, u: Utterance) -> oracle.Told:
-        ((words, sentence),) = self._learner.see([u.sentence])
-        slots = [(slot.start, slot.end, slot.key) for slot in u.slots]
-        return oracle.Told(words.astype(float).tolist(), sentence.astype(float).tolist(), u.intent, slots)
-
-    def loss(self, query: Sequence[Utterance], support_weight: float) -> dict[str, float]:
-        asked = [self.told(u) for u in query]
-        intent, slots = oracle.episode_loss(
-            self.support, asked, self.names, self.measures, support_weight, self.longest
-        )
+        intent, slots = oracle.episode_loss(support, asked, names, of_parts, support_weight, self.longest)
         return {"intent": intent, "slots": slots}
+
+    def _trained(self, u: Utterance) -> oracle.Told:
+        rows, means = self._learner.network([u.sentence])
+        return _told(rows.tolist(), means[0].tolist(), u)
+
+    # -- as heads are fitted to it -------------------------------------------------------------------------------------
 
     def decide(self, words: Words, evidence: float, *, once: bool = True) -> oracle.Decision:
         told = self.told(utterance(" ".join(words), "unknown"))
-        return oracle.decide(told, self.support, self.names, self.measures, evidence, self.longest, once)
+        return oracle.decide(told, self.support, self.head, self.names, self.measures, evidence, self.longest, once)
+
+    def told(self, u: Utterance) -> oracle.Told:
+        ((states, sentence),) = self._learner.see([u.sentence])
+        weight, bias = self._maps["views.weight"], self._maps["views.bias"]
+        return _told((states.astype(float) @ weight.T + bias).tolist(), sentence.astype(float).tolist(), u)
+
+    @cached_property
+    def support(self) -> list[oracle.Told]:
+        return [self.told(u) for u in self._support]
+
+    @cached_property
+    def head(self) -> oracle.Head:
+        fitted, intents = self.adapted.heads.intents, self.shown.labels.intents
+        return oracle.Head(
+            dict(zip(intents, fitted.weights.astype(float).tolist(), strict=True)),
+            dict(zip(intents, fitted.bias.astype(float).tolist(), strict=True)),
+        )
+
+    @cached_property
+    def names(self) -> oracle.Names:
+        """The map of slot names as torch computes it."""
+        maps = {name: torch.as_tensor(array) for name, array in self._maps.items()}
+        means = torch.as_tensor(self.adapted.encoded.slot_names.astype(float))
+        norm, hidden, out = ((maps[f"slot_names.{n}.weight"], maps[f"slot_names.{n}.bias"]) for n in (0, 1, 3))
+        normed = functional.layer_norm(means, means.shape[1:], *norm)
+        types, spans = functional.linear(functional.gelu(functional.linear(normed, *hidden)), *out).chunk(2, dim=1)
+        return self._names({}, torch.cat([types, maps["no_slot"][None]]), spans)
+
+    @cached_property
+    def measures(self) -> oracle.Measures:
+        rows = np.exp(self._maps["log_measures"]).tolist()
+        return oracle.Measures(None, *(oracle.Measure(*row) for row in rows))
+
+    @cached_property
+    def _maps(self) -> Mapping[str, Array]:
+        return {name: array.astype(float) for name, array in self.adapted.heads.maps.arrays().items()}
+
+    def _names(self, intents: Mapping[str, oracle.Vector], types: Tensor, spans: Tensor) -> oracle.Names:
+        slots, rows = self.shown.labels.slots, types.tolist()
+        return oracle.Names(
+            intents,
+            dict(zip(slots, rows[:-1], strict=True)),
+            dict(zip(slots, spans.tolist(), strict=True)),
+            rows[-1],
+        )
+
+
+def _told(rows: oracle.Matrix, sentence: oracle.Vector, u: Utterance) -> oracle.Told:
+    return oracle.Told(rows, sentence, u.intent, [(slot.start, slot.end, slot.key) for slot in u.slots])
 
 
 def spans_of(segments: Sequence[oracle.Segment]) -> list[oracle.Segment]:

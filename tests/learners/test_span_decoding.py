@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,7 +24,7 @@ def test_intent_and_slots_are_the_best_of_all(seed: int, evidence: float):
     assert [prediction.intent for prediction in found] == [decision.intent for decision in decided]
     assert [predicted(prediction) for prediction in found] == [spans_of(decision.segments) for decision in decided]
     for prediction, decision in zip(found, decided, strict=True):
-        assert prediction.slot_confidences == pytest.approx(decision.shares, abs=1e-9)
+        assert prediction.slot_confidences == pytest.approx(decision.shares, abs=1e-4)
     assert len({decision.intent for decision in decided}) >= 2
     assert sum(len(prediction.slots) for prediction in found) > len(SENTENCES) / 2
 
@@ -64,10 +63,10 @@ def test_any_support_is_decoded_as_by_looking_at_everything(
     (found,) = learner.adapt(support).predict([asked])
     expected = Case(learner, support).decide(asked, evidence)
     assert (found.intent, predicted(found)) == (expected.intent, spans_of(expected.segments))
-    assert found.slot_confidences == pytest.approx(expected.shares, abs=1e-9)
+    assert found.slot_confidences == pytest.approx(expected.shares, abs=1e-4)
 
 
-def test_confidences_are_shares_of_the_intents_likeness():
+def test_confidences_are_the_heads_probabilities():
     learner = made_up(evidence=0.0)
     case = Case(learner, SUPPORT)
     for words, prediction in zip(SENTENCES, learner.adapt(SUPPORT).predict(SENTENCES), strict=True):
@@ -75,7 +74,9 @@ def test_confidences_are_shares_of_the_intents_likeness():
         total = sum(np.exp(score) for score in worth.values())
         expected = sorted(((name, np.exp(score) / total) for name, score in worth.items()), key=lambda pair: -pair[1])
         assert [ranked.name for ranked in prediction.ranking] == [name for name, _ in expected]
-        assert [ranked.confidence for ranked in prediction.ranking] == pytest.approx([share for _, share in expected])
+        assert [ranked.confidence for ranked in prediction.ranking] == pytest.approx(
+            [share for _, share in expected], abs=1e-5
+        )
 
 
 # -- slots that are filled once ----------------------------------------------------------------------------------------
@@ -116,16 +117,8 @@ def test_where_outside_costs_more_than_the_impossible_nothing_hangs():
     """Weights that went far astray: spans that cannot be are not filled."""
     for support in (SUPPORT, (utterance("fly to rome", "Fly"), utterance("a b", "ask"))):
         learner = made_up()
-        network: Any = learner.network
-        drawn = network._drawn
-
-        def far_astray(words: Words, count: int, width: int, drawn: Any = drawn) -> Any:
-            rows = drawn(words, count, width)
-            if width == 6 * 3 + 4:
-                rows[:, -4] = -11_000.0
-            return rows
-
-        network._drawn = far_astray
+        with torch.no_grad():
+            learner.network.views.bias[-4] = -11_000.0
         for prediction in learner.adapt(support).predict(SENTENCES):
             assert not repeats(prediction)
 
@@ -138,7 +131,7 @@ def test_slots_as_often_as_they_like_are_those_of_the_best_segmentation(seed: in
     decided = [case.decide(words, learner.config.evidence, once=False) for words in SENTENCES]
     assert [predicted(prediction) for prediction in found] == [spans_of(decision.segments) for decision in decided]
     for prediction, decision in zip(found, decided, strict=True):
-        assert prediction.slot_confidences == pytest.approx(decision.shares, abs=1e-9)
+        assert prediction.slot_confidences == pytest.approx(decision.shares, abs=1e-4)
 
 
 # -- what is not looked at ---------------------------------------------------------------------------------------------
@@ -158,8 +151,8 @@ def test_a_large_bot_is_compared_sentence_by_sentence_with_the_same_result(
         found, again = (adapted.predict(SENTENCES, tag_candidates=allowed) for adapted in (one, other))
         for a, b in zip(found, again, strict=True):
             assert (a.intent, a.slots, a.tags) == (b.intent, b.slots, b.tags)
-            assert a.slot_confidences == pytest.approx(b.slot_confidences, abs=1e-12)
-            assert a.confidence == pytest.approx(b.confidence, abs=1e-12)
+            assert a.slot_confidences == pytest.approx(b.slot_confidences, abs=1e-5)
+            assert a.confidence == pytest.approx(b.confidence, abs=1e-6)
 
 
 def test_of_many_intents_the_slots_of_the_eight_likeliest_have_a_say():

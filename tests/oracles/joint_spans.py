@@ -21,9 +21,17 @@ class Measure:
 
 @dataclass(frozen=True)
 class Measures:
-    intents: Measure
+    intents: Measure | None  # in training alone
     types: Measure
     spans: Measure
+
+
+@dataclass(frozen=True)
+class Head:
+    """A softmax regression: of each intent the weights of a sentence's numbers, and what stands beside them."""
+
+    weights: Mapping[str, Vector]
+    bias: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -89,7 +97,27 @@ def span_vector(told: Told, start: int, end: int) -> list[float]:
     return found
 
 
-def intent_scores(told: Told, support: Sequence[Told], names: Names, measures: Measures) -> dict[str, float]:
+def log_shares(scores: Mapping[str, float]) -> dict[str, float]:
+    """The logarithms of a softmax."""
+    highest = max(scores.values())
+    total = highest + math.log(sum(math.exp(value - highest) for value in scores.values()))
+    return {name: value - total for name, value in scores.items()}
+
+
+def head_scores(told: Told, head: Head) -> dict[str, float]:
+    """log P(intent), by a head that is fitted to a bot: of the sentence at length one."""
+    length = math.sqrt(sum(x * x for x in told.sentence))
+    return log_shares(
+        {
+            intent: sum(w * x / length for w, x in zip(row, told.sentence, strict=True)) + head.bias[intent]
+            for intent, row in head.weights.items()
+        }
+    )
+
+
+def likeness_scores(told: Told, support: Sequence[Told], names: Names, measures: Measures) -> dict[str, float]:
+    """What intents score in training."""
+    assert measures.intents is not None
     return {
         intent: likeness(
             told.sentence, name, [other.sentence for other in support if other.intent == intent], measures.intents
@@ -190,9 +218,7 @@ def open_labels(support: Sequence[Told], intent: str) -> list[str]:
 
 def intent_loss(told: Told, support: Sequence[Told], names: Names, measures: Measures) -> float:
     """-log P(intent)."""
-    scores = intent_scores(told, support, names, measures)
-    highest = max(scores.values())
-    return highest + math.log(sum(math.exp(value - highest) for value in scores.values())) - scores[told.intent]
+    return -log_shares(likeness_scores(told, support, names, measures))[told.intent]
 
 
 def slot_loss(
@@ -230,7 +256,7 @@ def episode_loss(
 @dataclass(frozen=True)
 class Decision:
     intent: str
-    scores: Mapping[str, float]  # of all intents: their likeness and what their slots gain
+    scores: Mapping[str, float]  # of all intents: their log-probability and what their slots gain
     segments: tuple[Segment, ...]
     shares: tuple[float, ...]  # of each segment that has a label
 
@@ -238,19 +264,21 @@ class Decision:
 def decide(
     told: Told,
     support: Sequence[Told],
+    head: Head,
     names: Names,
     measures: Measures,
     evidence: float,
     longest: int,
     once: bool = True,
 ) -> Decision:
-    """An intent is worth its likeness and `evidence` times what its best segmentation gains over one without spans."""
+    """An intent is worth its log-probability and `evidence` times what its best segmentation gains over one without
+    spans."""
     length, worth, tables = len(told.words), {}, {}
-    for intent, likeness_of_intent in intent_scores(told, support, names, measures).items():
+    for intent, log_probability in head_scores(told, head).items():
         tables[intent] = segment_scores(told, open_labels(support, intent), support, names, measures, longest)
         bare = score(tables[intent], [(word, word + 1, None) for word in range(length)])
         gain = score(tables[intent], best_segmentation(tables[intent], length)) - bare
-        worth[intent] = likeness_of_intent + evidence * gain
+        worth[intent] = log_probability + evidence * gain
     intent = max(worth, key=lambda name: worth[name])
     if once:
         tables[intent] = each_label_once(tables[intent], length, support)
