@@ -47,6 +47,7 @@ from handful.settings import Settings
 from handful.types import Episode, Utterance, Words
 
 _ENCODED_TOGETHER = 256  # sentences; predictions of a long list must not need memory for all of it at once
+_OUT_OF_RANGE = "the network's output is not finite: its weights have gone out of range"
 
 
 class JointSpansConfig(Settings):
@@ -176,6 +177,8 @@ class JointSpansLearner:
     def maps(self) -> SpanMaps:
         """Those of slots, as the network has them now."""
         if self._maps is None:
+            if not all(bool(torch.isfinite(weight).all()) for weight in self.network.parameters()):
+                raise TrainingError(_OUT_OF_RANGE)
             self._maps = slot_maps(self.network)
         return self._maps
 
@@ -205,7 +208,7 @@ class JointSpansLearner:
             with torch.inference_mode():
                 rows, means = (part.cpu().numpy() for part in self.network.states(batch))
             if not (np.isfinite(rows).all() and np.isfinite(means).all()):
-                raise TrainingError("the network's output is not finite: its weights have gone out of range")
+                raise TrainingError(_OUT_OF_RANGE)
             split = np.split(rows, np.cumsum([len(words) for words in batch])[:-1])
             found += [np.concatenate([own, mean[None]]) for own, mean in zip(split, means, strict=True)]
         return found
