@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,11 +73,8 @@ class BoardSystem(Protocol):
 # -- handful ------------------------------------------------------------------------------------------------------
 
 
-def adapted_parser(model: Model, support: Sequence[Utterance], *, fitted: bool) -> Parser:
-    """A parser as the product makes it of a bot's file. Without `fitted` its heads are those of the checkpoint.
-
-    The present heads compare with the examples and have nothing to fit, so both are the same.
-    """
+def adapted_parser(model: Model, support: Sequence[Utterance]) -> Parser:
+    """A parser as the product makes it of a bot's file."""
     from handful.data.document import Document
     from handful.parser.bot import Bot
     from handful.parser.parser import Parser
@@ -85,7 +82,7 @@ def adapted_parser(model: Model, support: Sequence[Utterance], *, fitted: bool) 
     return Parser.with_model(Bot("board", Document(tuple(support))), model)
 
 
-def adapted_model(model: Model, support: Sequence[Utterance], *, fitted: bool) -> Understanding:
+def adapted_model(model: Model, support: Sequence[Utterance]) -> Understanding:
     """The same without a parser around it: nothing is calibrated, which would be most of a tiny episode's time."""
     from handful.parser.understanding import Understanding
 
@@ -93,11 +90,16 @@ def adapted_model(model: Model, support: Sequence[Utterance], *, fitted: bool) -
 
 
 class HandfulSystem:
-    metrics = INTENTS_WITH_CONFIDENCE | {"slot_f1", "joint_accuracy", "slot_ece", "in_scope_accuracy", "oos_recall"}
-
     def __init__(self, checkpoint: Path | None, *, fitted: bool) -> None:
-        """`checkpoint` is the folder of a run or of a checkpoint; None is the one that comes with the package."""
+        """`checkpoint` is the folder of a run or of a checkpoint; None is the one that comes with the package. Without
+        `fitted` the slots' maps are those of the checkpoint; the intents' head is nothing without a fit."""
         self._checkpoint, self._fitted = checkpoint, fitted
+
+    @property
+    def metrics(self) -> frozenset[str]:
+        """Slots alone, where their maps are all that is different."""
+        of_slots = frozenset({"slot_f1", "joint_accuracy", "slot_ece"})
+        return INTENTS_WITH_CONFIDENCE | of_slots | {"in_scope_accuracy", "oos_recall"} if self._fitted else of_slots
 
     @property
     def config(self) -> dict[str, Any]:
@@ -110,8 +112,14 @@ class HandfulSystem:
     def _model(self) -> Model:
         from handful.data.bot_settings import BotSettings
         from handful.parser.models import model_for
+        from handful.runtime.spans import ExportedSpans
 
-        return model_for(BotSettings(checkpoint=self._checkpoint), runtime="int8")
+        model = model_for(BotSettings(checkpoint=self._checkpoint), runtime="int8")
+        if self._fitted or not isinstance(model.learner, ExportedSpans):
+            return model
+        fitting = model.learner.config.fitting
+        unfitted = replace(fitting, slots=replace(fitting.slots, steps=0))
+        return replace(model, learner=model.learner.with_fitting(unfitted))
 
     def load(self) -> None:
         _ = self._model
@@ -120,7 +128,7 @@ class HandfulSystem:
         if not calibrated:
             return self._raw_answer(support, texts)
         started = time.perf_counter()
-        parser = adapted_parser(self._model, support, fitted=self._fitted)
+        parser = adapted_parser(self._model, support)
         fitted = time.perf_counter()
         parser.calibrate()  # otherwise the first parse would do it
         ready = time.perf_counter()
@@ -129,7 +137,7 @@ class HandfulSystem:
 
     def _raw_answer(self, support: Sequence[Utterance], texts: Sequence[str]) -> Answers:
         started = time.perf_counter()
-        adapted = adapted_model(self._model, support, fitted=self._fitted)
+        adapted = adapted_model(self._model, support)
         fitted = time.perf_counter()
         split = [split_words(text) for text in texts]
         found = adapted.predict([tuple(word.text for word in words) for words in split], None)

@@ -26,14 +26,15 @@ from handful.types import Words
 class HeadFitting:
     """How heads are fitted to a bot; chosen on held-out domains (docs/method.md)."""
 
-    strength: float = 30.0  # C of the intents' L2
+    strength: float = 100.0  # C of the intents' L2
     name_weight: float = 1.0  # of an intent's name, beside examples that weigh 1
+    balance: float = 0.5  # b: an example of an intent with n of them weighs n^-b; 1 would weigh all intents alike
     slots: SlotFitting = field(default_factory=SlotFitting)
     fewest_slot_examples: float = 1.5  # a slot on average; with fewer the shipped maps stay
 
     def __post_init__(self) -> None:
-        if self.strength <= 0 or self.name_weight < 0 or self.fewest_slot_examples < 0:
-            raise ValueError("strength must be above 0, and name_weight and fewest_slot_examples not below 0")
+        if self.strength <= 0 or min(self.name_weight, self.balance, self.fewest_slot_examples) < 0:
+            raise ValueError("strength must be above 0, and the other numbers not below 0")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,13 +83,22 @@ def fit_intents(
     rows = np.arange(len(encoded.sentences)) if rows is None else rows
     count = len(labels.intents)
     numbers = np.concatenate([np.arange(count), np.asarray(labels.intent_numbers)[rows]])
-    weights = np.concatenate([np.full(count, settings.name_weight), np.ones(len(rows))])
+    weights = example_weights(numbers, count, settings)
     first = None
     if start is not None:
         place = {name: number for number, name in enumerate(start.intent_names)}
         first = start.intents.with_classes([place.get(intent) for intent in labels.intents])
     vectors = np.concatenate([encoded.intent_names, encoded.sentences[rows]])
     return fit_softmax_regression(vectors, numbers, weights, count, strength=settings.strength, start=first).regression
+
+
+def example_weights(numbers: Numbers, count: int, settings: HeadFitting) -> Floats:
+    """Of the rows that a head is fitted to, `count` names first, given their intents: an intent with many examples
+    counts for more than one with few, but not in proportion. [n] -> [n]."""
+    shown = np.bincount(numbers, minlength=count)
+    weights = (shown[numbers] / shown.mean()) ** -settings.balance
+    weights[:count] *= settings.name_weight
+    return weights
 
 
 def fit_maps(

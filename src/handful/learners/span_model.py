@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from handful.learners.bot_heads import HeadFitting
 
 HalfArray = NDArray[np.float16]
-Seen = tuple[
-    Array | HalfArray, Array | HalfArray
-]  # of a sentence: the hidden states of its words, [T, d], and its own vector, [d]
+Floats = Array | HalfArray
+Seen = tuple[Floats, Floats]  # of a sentence: the hidden states of its words, [T, d], and its own vector, [d]
 
 
 class DecodingSettings(Protocol):

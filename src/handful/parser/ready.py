@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -122,6 +123,37 @@ def read_ready(folder: Path, model: str) -> Ready | None:
         told = f"{type(error).__name__}: {error}" if isinstance(error, (KeyError, TypeError)) else str(error)
         warnings.warn(f"{folder}: is not used, and can be removed: {told}", stacklevel=3)
         return None
+
+
+class ReadyCache:
+    """What is ready of bots that have no file to keep it beside: folders that are named by model and content."""
+
+    def __init__(self, folder: Path, *, most: int) -> None:
+        """`most` folders are kept, those that were used last."""
+        self._folder, self._most = folder, most
+
+    def read(self, bot: Bot, model: str) -> Ready | None:
+        folder = self._place(content_sum(bot), model)
+        ready = read_ready(folder, model)
+        if ready is None or not ready.is_of(bot):
+            return None
+        with suppress(OSError):
+            os.utime(folder)
+        return ready
+
+    def write(self, ready: Ready, model: str) -> None:
+        """A disk that is full or not ours to write to is no reason to parse nothing."""
+        folder = self._place(ready.examples, model)
+        if (folder / ABOUT).exists():
+            return
+        with suppress(HandfulError, OSError):
+            write_ready(folder, ready, model)
+            known = sorted(self._folder.iterdir(), key=lambda path: path.stat().st_mtime)
+            for old in known[: -self._most]:
+                shutil.rmtree(old, ignore_errors=True)
+
+    def _place(self, examples: str, model: str) -> Path:
+        return self._folder / hashlib.sha256(f"{FORMAT} {model} {examples}".encode()).hexdigest()[:24]
 
 
 def read_exported(folder: Path, threads: int | None) -> tuple[Bot, Model, Ready]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -39,6 +39,10 @@ class ExportedSpans:
 
     def __init__(self, encoder: GraphEncoder, maps: SpanMaps, config: SpanSettings) -> None:
         self._encoder, self.maps, self.config = encoder, maps, config
+
+    def with_fitting(self, fitting: HeadFitting) -> ExportedSpans:
+        """The same model, which fits its heads to bots otherwise."""
+        return ExportedSpans(self._encoder, self.maps, replace(self.config, fitting=fitting))
 
     def adapt(self, support: Sequence[Utterance]) -> AdaptedSpans:
         return AdaptedSpans(self, support)

@@ -15,7 +15,8 @@ from handful.parser.bot import Bot
 from handful.parser.models import Model
 from handful.parser.parse import Parse
 from handful.parser.parser import Parser
-from handful.parser.ready import Ready
+from handful.parser.ready import Ready, ReadyCache
+from handful.places import cache_dir
 from handful.serve.batching import Parsed
 from handful.serve.store import Store
 from handful.serve.store.values import Content, Stamp, StoredExample
@@ -54,6 +55,8 @@ class LiveBots:
     ) -> None:
         """`model` loads the model of all bots but those that have their `own`; it is called once."""
         self._store, self._load, self._own, self._most = store, model, dict(own or {}), most
+        # Twice as many as are in memory: other servers of this machine have their own bots.
+        self._cache = ReadyCache(cache_dir() / "bots", most=2 * most)
         self._bots: OrderedDict[str, LiveBot] = OrderedDict()
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
@@ -104,11 +107,18 @@ class LiveBots:
             return LiveBot(content, None)
         bot = Bot(name, content.document())
         if before is not None and before.parser is not None and before.stamp.bot == content.stamp.bot:
-            return LiveBot(content, before.parser.with_bot(bot))
+            return LiveBot(content, self._kept(before.parser.with_bot(bot)))
         own = self._own.get(name)
-        if own is not None:
-            return LiveBot(content, Parser.with_model(bot, own.model, own.ready))
-        return LiveBot(content, Parser.with_model(bot, self.model()))
+        model = self.model() if own is None else own.model
+        ready = None if own is None or own.ready is None or not own.ready.is_of(bot) else own.ready
+        parser = Parser.with_model(bot, model, ready or self._cache.read(bot, model.identity))
+        return LiveBot(content, self._kept(parser))
+
+    def _kept(self, parser: Parser) -> Parser:
+        """An unchanged bot is fitted once, whatever starts anew."""
+        if parser.can_reject:  # with confidences, which the first parse would set
+            self._cache.write(parser.ready, parser.identity)
+        return parser
 
     def _used(self, name: str, bot: LiveBot) -> None:
         with self._guard:
