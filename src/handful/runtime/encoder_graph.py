@@ -109,25 +109,29 @@ class EightBitProducts:
     def of(self, graph: Graph, place: str, states: str, linear: Linear) -> str:
         seen, weights = self._seen[place], linear.weights
         if place.startswith(_ATTENDED):  # means of many: none of their channels is loud
-            return self._quiet(graph, place, states, weights, seen)
+            return self._rounded(graph, place, states, weights, np.ones(len(weights), dtype=np.bool_))
         loud = loud_channels(seen, weights)
-        kept = (~loud).astype(np.float32)
-        quiet = graph.node("Mul", states, graph.constant(kept))
         few = graph.node("Gather", states, graph.constant(np.flatnonzero(loud)), axis=-1)
         return graph.node(
             "Add",
-            self._quiet(graph, place, quiet, weights * kept[:, None], seen * kept),
+            self._rounded(graph, place, states, weights, ~loud),
             graph.node("MatMul", few, graph.constant(weights[loud])),
         )
 
-    def _quiet(self, graph: Graph, place: str, states: str, weights: Array, seen: Array) -> str:
-        after_gelu = place.startswith(_CURVED)
-        nought = _GELU_NOUGHT if after_gelu else _MIDDLE
-        scales = self._gelu_scales(graph, states) if after_gelu else self._scales(graph, states)
+    def _rounded(self, graph: Graph, place: str, states: str, weights: Array, kept: NDArray[np.bool_]) -> str:
+        """The product of the channels that are kept. The others may leave the range of eight bits: their weights are
+        nought."""
+        nought = _GELU_NOUGHT if place.startswith(_CURVED) else _MIDDLE
+        shares = graph.node("Mul", states, graph.constant((kept / (255 - nought)).astype(np.float32)))
+        if place.startswith(_CURVED):
+            least = graph.constant(np.array(_GELU_LEAST / _GELU_NOUGHT, dtype=np.float32))
+            scales = graph.node("Max", graph.node("ReduceMax", shares, graph.numbers(-1)), least)
+        else:
+            scales = graph.node("ReduceMax", graph.node("Abs", shares), graph.numbers(-1))
         numbers = graph.node(
             "QuantizeLinear", states, scales, self._nought(graph, nought), axis=-1, block_size=len(weights)
         )
-        made = eight_bit_columns(weights, seen)
+        made = eight_bit_columns(weights * kept[:, None], self._seen[place] * kept)
         product = graph.node(
             "MatMulIntegerToFloat",
             numbers,
@@ -137,18 +141,6 @@ class EightBitProducts:
             graph.constant(np.array(nought, dtype=np.uint8)),
         )
         return graph.node("Mul", product, scales)
-
-    @staticmethod
-    def _scales(graph: Graph, states: str) -> str:
-        """[B, T, K] -> [B, T, 1]."""
-        largest = graph.node("ReduceMax", graph.node("Abs", states), graph.numbers(-1))
-        return graph.node("Mul", largest, graph.constant(np.array(1 / (255 - _MIDDLE), dtype=np.float32)))
-
-    @staticmethod
-    def _gelu_scales(graph: Graph, states: str) -> str:
-        largest = graph.node("ReduceMax", states, graph.numbers(-1))
-        scales = graph.node("Mul", largest, graph.constant(np.array(1 / (255 - _GELU_NOUGHT), dtype=np.float32)))
-        return graph.node("Max", scales, graph.constant(np.array(_GELU_LEAST / _GELU_NOUGHT, dtype=np.float32)))
 
     def _nought(self, graph: Graph, number: int) -> str:
         """As large as the scales, which the operator asks for: [B, T, 1]."""

@@ -24,13 +24,11 @@ from handful.encoders.layers import FrozenLayers, TrainedLayers
 from handful.encoders.pieces import PieceReader, like_lengths
 from handful.errors import CheckpointError, ConfigError
 from handful.learners.joint_spans import JointSpansLearner
-from handful.model.views import BORDERS, VIEWS
 from handful.runtime.bert import bert_weights
 from handful.runtime.encoder_graph import EightBitProducts, FloatProducts, encoder_graph
 from handful.runtime.folder import ABOUT, FORMAT, GRAPH, HEADS, TOKENIZER, AboutModel, Precision
 from handful.runtime.graph import INPUTS, OUTPUTS, new_session
 from handful.runtime.samples import sample_sentences
-from handful.runtime.spans import Heads
 
 _HIDDEN = -1e4  # added to the attention's scores of padding, as ONNX Runtime does
 _PIECES_A_BATCH = 512
@@ -74,17 +72,18 @@ def export_model(
         onnx.save(plain, made / GRAPH)
         reader = words.reader
         reader.tokenizer.save(str(made / TOKENIZER))
-        np.savez(made / HEADS, allow_pickle=False, **_heads(learner))
+        np.savez(made / HEADS, allow_pickle=False, **learner.maps.arrays())
         about = AboutModel(
             FORMAT,
             precision,
             weights,
             learner.encoder_name,
-            learner.width,
+            learner.maps.width,
             reader.special,
             reader.room,
             learner.config.evidence,
             learner.config.slot_repeats,
+            learner.config.fitting,
             {name: sha256_of(made / name) for name in (GRAPH, TOKENIZER, HEADS)},
         )
         (made / ABOUT).write_text(about.as_json(), encoding="utf-8")
@@ -124,23 +123,6 @@ def _batches(reader: PieceReader) -> list[Batch]:
         reader.ids([windows[row] for row in batch])
         for batch in like_lengths([window.length for window in windows], _PIECES_A_BATCH)
     ]
-
-
-def _heads(learner: JointSpansLearner) -> dict[str, np.ndarray]:
-    network = learner.network
-    arrays = {name: weight.detach().float().cpu().numpy() for name, weight in network.named_parameters()}
-    # Parts that were left out in training are left out for good.
-    kept = np.ones(VIEWS * network.width + BORDERS, dtype=np.float32)
-    if "borders" in network.without:
-        kept[-BORDERS:] = 0
-    if "neighbours" in network.without:
-        kept[4 * network.width : VIEWS * network.width] = 0
-    arrays["views.weight"], arrays["views.bias"] = arrays["views.weight"] * kept[:, None], arrays["views.bias"] * kept
-    measures = learner.plain_measures()
-    arrays["measures"] = np.array(
-        [[m.scale, m.temperature, m.name_weight] for m in (measures.intents, measures.types, measures.spans)]
-    )
-    return {name: arrays[name] for name in Heads.NAMES}
 
 
 def _move(made: Path, folder: Path) -> None:

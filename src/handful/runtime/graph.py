@@ -15,7 +15,7 @@ from handful.errors import CheckpointError
 from handful.types import Words
 
 INPUTS, OUTPUTS = ("ids", "mask"), ("frozen", "states")
-_PIECES_A_BATCH = 128  # padded: larger ones are slower, for all the padding
+_PIECES_A_BATCH = 256  # padded: larger ones are slower, for all the padding
 # ONNX Runtime makes one node of a sum and its layer norm, which takes seven times as long as the two.
 _NOT_TO_FUSE = ["SkipLayerNormFusion"]
 
