@@ -17,7 +17,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from handful.encoders.encoding import Array
 from handful.encoders.features import WordMaker
 from handful.encoders.network import Unkept
 from handful.learners.bot_heads import HeadFitting
@@ -25,6 +24,7 @@ from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
 from handful.learners.slot_fitting import SlotFitting
 from handful.learners.span_decoding import AdaptedSpans
 from handful.learners.span_support import SpanSupport
+from handful.model.span_maps import Array
 from handful.model.span_network import SpanNetwork
 from handful.types import Prediction, Slot, Utterance, Words
 from oracles import joint_spans as oracle
