@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager
 import pytest
 
 from handful.data.document import Document
+from handful.encoders.encoding import Array
 from handful.learners.span_model import DecodingSettings, Seen, SpanModel
-from handful.model.views import Measures, Names
+from handful.model.span_maps import SpanMaps
 from handful.parser.bot import Bot
 from handful.parser.parser import Parse, Parser
 from handful.types import Utterance, Words
@@ -21,22 +22,19 @@ class Counting:
     def __init__(self, model: SpanModel) -> None:
         self._model = model
         self.seen: list[Words] = []
-        self.labels: list[Words] = []
+        self.slot_names: list[Words] = []
 
     @property
     def config(self) -> DecodingSettings:
         return self._model.config
 
     @property
-    def width(self) -> int:
-        return self._model.width
+    def maps(self) -> SpanMaps:
+        return self._model.maps
 
-    def plain_measures(self) -> Measures:
-        return self._model.plain_measures()
-
-    def label_vectors(self, intents: Sequence[Words], slots: Sequence[Words]) -> Names:
-        self.labels += [*intents, *slots]
-        return self._model.label_vectors(intents, slots)
+    def slot_name_means(self, slots: Sequence[Words]) -> Array:
+        self.slot_names += slots
+        return self._model.slot_name_means(slots)
 
     def see(self, sentences: Sequence[Words]) -> list[Seen]:
         self.seen += sentences
@@ -55,16 +53,16 @@ def texts_of(parser: Parser) -> list[str]:
 
 
 def assert_equal(found: Sequence[Parse], expected: Sequence[Parse]) -> None:
-    """To the last digits but one: sums may run in another order."""
+    """As near as fits end that began elsewhere: probabilities within 1e-3."""
     for mine, its in zip(found, expected, strict=True):
         assert (mine.text, mine.words, mine.rejected, mine.intent) == (its.text, its.words, its.rejected, its.intent)
         assert mine.ranking.names == its.ranking.names
-        assert mine.ranking.confidences == pytest.approx(its.ranking.confidences, abs=1e-6)
-        assert mine.in_scope == pytest.approx(its.in_scope, abs=1e-6)
+        assert mine.ranking.confidences == pytest.approx(its.ranking.confidences, abs=1e-3)
+        assert mine.in_scope == pytest.approx(its.in_scope, abs=1e-3)
         assert [(s.label, s.role, s.value, s.start, s.end) for s in mine.slots] == [
             (s.label, s.role, s.value, s.start, s.end) for s in its.slots
         ]
-        assert [s.confidence for s in mine.slots] == pytest.approx([s.confidence for s in its.slots], abs=1e-6)
+        assert [s.confidence for s in mine.slots] == pytest.approx([s.confidence for s in its.slots], abs=1e-3)
 
 
 class Interrupted(Counting):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from handful.errors import ConfigError
 from handful.parser.bot import load_bot, starter_bot
 from handful.parser.parser import Parser
-from handful.types import Slot, Utterance
+from handful.types import Ranking, Slot, Utterance
 from learners.made_up import SUPPORT, WORDS, made_up, utterance
 from parser.grown import Counting, Interrupted, assert_equal, bot_of, texts_of
 
@@ -32,7 +32,7 @@ def shipped() -> Parser:
 @pytest.fixture
 def starter() -> Parser:
     """One's own, with the same model; what is known of the examples is known already."""
-    return shipped().with_examples(shipped().bot.document.utterances)
+    return Parser(shipped().bot, shipped().learner, identity=shipped().identity, ready=shipped().ready)
 
 
 @pytest.fixture
@@ -202,22 +202,23 @@ def test_descriptions_of_what_is_gone_are_gone(tmp_path: Path):
 
 
 def test_only_what_is_new_is_encoded():
+    """Intents' names are read as sentences."""
     model = Counting(made_up())
     parser = Parser(bot_of(*SUPPORT), model)
-    assert sorted(model.seen) == sorted({u.sentence for u in SUPPORT})
-    assert sorted(model.labels) == [("ask",), ("city",), ("fly",), ("other",), ("pair",), ("time",)]
-    model.seen, model.labels = [], []
+    assert sorted(model.seen) == sorted([*{u.sentence for u in SUPPORT}, ("ask",), ("fly",), ("other",)])
+    assert sorted(model.slot_names) == [("city",), ("pair",), ("time",)]
+    model.seen, model.slot_names = [], []
     parser.add("fly to [oslo](city)", "fly to [boston](city)", intent="Fly")
-    assert (model.seen, model.labels) == ([("fly", "to", "oslo")], [])
+    assert (model.seen, model.slot_names) == ([("fly", "to", "oslo")], [])
     parser.add("la la", "sing [la](song)", intent="sing")
-    assert model.seen[1:] == [("la", "la"), ("sing", "la")]
-    assert model.labels == [("sing",), ("song",)]
-    model.seen, model.labels = [], []
+    assert model.seen[1:] == [("la", "la"), ("sing", "la"), ("sing",)]
+    assert model.slot_names == [("song",)]
+    model.seen, model.slot_names = [], []
     parser.remove(intent="sing")
     parser.remove(slot="city")
     parser.add("la la", intent="sing")
     parser.with_examples(SUPPORT[1:])
-    assert (model.seen, model.labels) == ([], [])
+    assert (model.seen, model.slot_names) == ([], [])
     parser.parse("to rome now")
     assert model.seen == [("to", "rome", "now")]
 
@@ -272,11 +273,12 @@ def test_an_answer_is_that_of_the_bot_that_was_asked(ask: Callable[[Parser, str]
     """Whatever is added or taken away before it comes."""
     model = Interrupted(made_up())
     parser = Parser(bot_of(*SUPPORT), model)
-    before, after = (ask(parser.with_examples(examples), "fly to rome now") for examples in (SUPPORT, SUPPORT[:2]))
+    before = ask(Parser(bot_of(*SUPPORT), made_up()), "fly to rome now")
     model.meanwhile = lambda: (parser.remove(intent="ask"), parser.remove(intent="other"))
     assert ask(parser, "fly to rome now") == before
     assert parser.bot.intents == ("Fly",)
-    assert ask(parser, "fly to rome now") == after != before
+    assert ask(parser, "fly to rome now") != before
+    assert parser.parse("fly to rome now").ranking == Ranking(("Fly",), (1.0,))
 
 
 # -- any sequence ------------------------------------------------------------------------------------------------------
