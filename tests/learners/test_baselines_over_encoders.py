@@ -20,7 +20,7 @@ from handful.learners.proto import ProtoConfig
 from handful.learners.retriever import RetrieverConfig
 from handful.learners.support import SupportLabels
 from handful.model.losses import ABSENT
-from handful.training.checkpoint import save_checkpoint
+from handful.training.checkpoint import save_checkpoint, trained_weights
 from handful.training.config import LearnerConfig, RunConfig
 from handful.training.start import load_learner
 from handful.types import Episode, Prediction, Slot, Utterance
@@ -140,7 +140,7 @@ def test_predictions_are_legal_and_come_back_from_a_checkpoint(name: str, encode
 
     config = RunConfig(data="made up", learner=LEARNERS[name], encoder=encoder)
     about = {"config": config, "encoder": own.encoder_name, "step": 8, "dev": {}, "train_seconds": 0.0}
-    save_checkpoint(tmp_path / "checkpoint", own.network, {**about, "data_version": "none"})
+    save_checkpoint(tmp_path / "checkpoint", trained_weights(own.network), {**about, "data_version": "none"})
     loaded, read = load_learner(tmp_path / "checkpoint")
     list(loaded.prepare(EVERYTHING))  # in the same batches: float sums differ with a batch's shape
     assert read.config.learner == loaded.config == LEARNERS[name]

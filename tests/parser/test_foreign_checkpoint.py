@@ -17,7 +17,7 @@ from handful.learners.fomaml import FomamlConfig
 from handful.learners.proto import ProtoConfig
 from handful.learners.retriever import RetrieverConfig
 from handful.parser.parser import Parser
-from handful.training.checkpoint import save_checkpoint
+from handful.training.checkpoint import save_checkpoint, trained_weights
 from handful.training.config import LearnerConfig, RunConfig
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -43,7 +43,9 @@ def bot(tmp_path: Path, tiny_bert: Path) -> Callable[[str], Path]:
         learner = build_trained(FOREIGN[name], encoder, seed=0, cache=None, remember=False)
         about: dict[str, Any] = {"encoder": learner.encoder_name, "step": 0, "dev": {}, "train_seconds": 0.0}
         config = RunConfig(data="atis", learner=FOREIGN[name], encoder=encoder)
-        save_checkpoint(tmp_path / "foreign", learner.network, {**about, "config": config, "data_version": "none"})
+        save_checkpoint(
+            tmp_path / "foreign", trained_weights(learner.network), {**about, "config": config, "data_version": "none"}
+        )
         file = tmp_path / "bot.yml"
         file.write_text(BOT.format(checkpoint=tmp_path / "foreign"), encoding="utf-8")
         return file

@@ -75,7 +75,7 @@ def test_what_was_trained_and_what_is_loaded_predict_the_same(
     learner, about = load_learner(tmp_path / "run", cache=features_dir())
     assert predictions(learner, tiny_data) == expected
     kept = about.model_dump(exclude={"format", "weights", "weights_sha256", "versions"})
-    save_checkpoint(tmp_path / "again", learner.network, kept)
+    save_checkpoint(tmp_path / "again", trained_weights(learner.network), kept)
     shutil.rmtree(tmp_path / "run")
     learner, again = load_learner(tmp_path / "again", cache=features_dir())
     assert predictions(learner, tiny_data) == expected
@@ -271,11 +271,11 @@ def test_a_crash_before_the_json_leaves_the_checkpoint_before(trained: Path, mon
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "write_text", crash)
         with pytest.raises(KeyboardInterrupt):
-            save_checkpoint(trained / "checkpoint", learner.network, about)
+            save_checkpoint(trained / "checkpoint", trained_weights(learner.network), about)
     loaded = dict(load_learner(trained)[0].network.named_parameters())
     assert all(torch.equal(loaded[name], weight) for name, weight in before.items())
     assert len(list((trained / "checkpoint").glob("*.safetensors"))) == 2
-    save_checkpoint(trained / "checkpoint", learner.network, about)
+    save_checkpoint(trained / "checkpoint", trained_weights(learner.network), about)
     loaded = dict(load_learner(trained)[0].network.named_parameters())
     assert all(torch.equal(loaded[name], weight + 1) for name, weight in before.items())
     assert not file.exists()
@@ -288,7 +288,7 @@ def test_what_killed_processes_left_is_removed_by_the_next_save(trained: Path):
         (folder / name).write_bytes(b"half")
     (folder / "notes.txt").write_text("mine")
     learner, about = changed(trained)
-    save_checkpoint(folder, learner.network, about)
+    save_checkpoint(folder, trained_weights(learner.network), about)
     assert {file.name for file in folder.iterdir()} == {"checkpoint.json", "notes.txt", weights_of(trained).name}
 
 
@@ -302,7 +302,7 @@ def test_a_full_disk_is_told_and_leaves_the_checkpoint_before(trained: Path, mon
 
     monkeypatch.setattr(checkpoint, "save_file", full)
     with pytest.raises(CheckpointError, match="weights cannot be written: I/O error: No space left"):
-        save_checkpoint(trained / "checkpoint", learner.network, about)
+        save_checkpoint(trained / "checkpoint", trained_weights(learner.network), about)
     assert {file: file.read_bytes() for file in (trained / "checkpoint").iterdir()} == files
     with pytest.raises(HandfulError, match=r"weights cannot be written: .*File exists"):
-        save_checkpoint(trained / "config.json", learner.network, about)
+        save_checkpoint(trained / "config.json", trained_weights(learner.network), about)

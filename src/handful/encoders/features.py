@@ -55,11 +55,6 @@ class WordMaker(nn.Module, ABC):
         words = self(sentences, features)
         return words, row_means(words, [len(own) for own in sentences])
 
-    def with_first_pieces(self, sentences: Sequence[Words], features: Sequence[Array]) -> tuple[Tensor, Tensor, Tensor]:
-        """The same, and of each sentence its first piece ([CLS]), [B, width]. Without pieces it is the mean again."""
-        words, means = self.with_sentences(sentences, features)
-        return words, means, means
-
 
 def row_means(rows: Tensor, lengths: Sequence[int]) -> Tensor:
     """Means of runs of rows. [R, d] and B lengths -> [B, d]."""

@@ -91,15 +91,9 @@ class TrainedLayers(WordMaker):
 
     def with_sentences(self, sentences: Sequence[Words], features: Sequence[Array]) -> tuple[Tensor, Tensor]:
         """A sentence is the mean of its pieces, as MiniLM and its like were trained."""
-        words, means, _ = self.with_first_pieces(sentences, features)
-        return words, means
-
-    def with_first_pieces(self, sentences: Sequence[Words], features: Sequence[Array]) -> tuple[Tensor, Tensor, Tensor]:
         plan = self.planned(sentences, features)
         rows = self.raised(plan)
-        pieces = rows.index_select(0, plan.pieces)
-        firsts = torch.as_tensor(np.cumsum(plan.counts) - plan.counts)
-        return rows.index_select(0, plan.words), row_means(pieces, plan.counts), pieces.index_select(0, firsts)
+        return rows.index_select(0, plan.words), row_means(rows.index_select(0, plan.pieces), plan.counts)
 
     def planned(self, sentences: Sequence[Words], features: Sequence[Array]) -> Plan:
         """The windows of all sentences in batches of like lengths."""

@@ -112,7 +112,7 @@ def build_trained(
             width=config.width,
             dropout=config.dropout,
         )
-        return JointSpansLearner(network, config, remember=remember, cache=cache)
+        return JointSpansLearner(network, config, remember=remember)
     body = SentenceNetwork(frozen, words, kept, config.dropout)
     match config:
         case ProtoConfig():

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -35,7 +34,6 @@ from handful.learners.learner import EpisodeLoss
 from handful.learners.span_decoding import AdaptedSpans
 from handful.learners.span_model import Seen
 from handful.learners.span_support import SpanSupport, SupportMembers, columns
-from handful.learners.teacher import Teacher, TeacherConfig
 from handful.learners.tuning import TuningConfig, tuned
 from handful.model.segments import log_partition, log_sum
 from handful.model.span_maps import SpanMaps
@@ -60,7 +58,6 @@ class JointSpansConfig(Settings):
     slot_repeats: Literal["shown", "free"] = "shown"  # "shown": a slot is filled twice where an example shows it twice
     fitting: HeadFitting = HeadFitting()
     tuning: TuningConfig = TuningConfig()  # of the encoder, before heads are fitted; by itself it makes no steps
-    teacher: TeacherConfig | None = None  # of the sentence vectors, while training
     precision: Literal["float32", "bfloat16"] = "float32"  # what the encoder's layers compute in while they are trained
     without: tuple[Part, ...] = ()  # parts left out, to measure what they are worth (docs/method.md)
     # What a label means, where its name read as words does not say it.
@@ -73,13 +70,9 @@ class JointSpansConfig(Settings):
 
 
 class JointSpansLearner:
-    def __init__(
-        self, network: SpanNetwork, config: JointSpansConfig, *, remember: bool = False, cache: Path | None = None
-    ) -> None:
-        """`remember` keeps what is seen of sentences while the weights stay the same: right for an evaluation. A
-        teacher's vectors are kept in the folder `cache`."""
+    def __init__(self, network: SpanNetwork, config: JointSpansConfig, *, remember: bool = False) -> None:
+        """`remember` keeps what is seen of sentences while the weights stay the same: right for an evaluation."""
         self.network, self.config = network, config
-        self._teacher = None if config.teacher is None else Teacher(config.teacher, cache)
         self._remember = remember
         self._seen: ArrayStore | None = None
         self._maps: SpanMaps | None = None
@@ -90,10 +83,7 @@ class JointSpansLearner:
         """Keeps the frozen features of utterances and of their labels; yields how many sentences are done."""
         labels = SpanSupport(utterances, self.config.descriptions) if utterances else None
         texts = [] if labels is None else [*labels.intent_texts, *labels.slot_texts]
-        sentences = [utterance.sentence for utterance in utterances]
-        yield from self.network.prepare([*sentences, *texts])
-        if self._teacher is not None:
-            yield from self._teacher.prepare(sentences)
+        yield from self.network.prepare([*(u.sentence for u in utterances), *texts])
 
     @property
     def encoder_name(self) -> str:
@@ -139,6 +129,7 @@ class JointSpansLearner:
         intents = intents.masked_fill(no_intents, IMPOSSIBLE)
         of_intent = functional.cross_entropy(intents, numbers, reduction="none")
         parts = {"intent": _weighted_mean(of_intent, weights * ~no_intents[numbers])}
+        parts["slots"] = torch.zeros_like(parts["intent"])  # the episodes of a step have the same parts, to be averaged
 
         if has_slots:
             types = likeness(views.types.flatten(0, 1), members.types, measures.types, but=np.repeat(itself, steps))
@@ -152,9 +143,6 @@ class JointSpansLearner:
             whole = log_sum(spans) if spans.shape[-1] else torch.full_like(views.borders, IMPOSSIBLE)
             of_slots = log_partition(outside[:, None], whole[:, None], views.lengths)[:, 0] - gold
             parts["slots"] = _weighted_mean(of_slots, weights)
-        if self._teacher is not None:
-            settings = self._teacher.settings
-            parts["teacher"] = settings.weight * self._teacher.loss(views.sentences, sentences)
         total = torch.stack(list(parts.values())).sum()
         return EpisodeLoss(total, {name: part.detach().item() for name, part in parts.items()})
 

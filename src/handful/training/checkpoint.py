@@ -91,10 +91,12 @@ def load_weights(network: nn.Module, weights: Mapping[str, Tensor], source: Path
 
 
 def save_checkpoint(
-    folder: Path, network: nn.Module, about: Mapping[str, Any], precision: Literal["float32", "float16"] = "float32"
+    folder: Path,
+    trained: Mapping[str, Tensor],
+    about: Mapping[str, Any],
+    precision: Literal["float32", "float16"] = "float32",
 ) -> None:
     """Whole or not at all: checkpoint.json names its weights, and takes the place of the one before in one step."""
-    trained = trained_weights(network)
     if precision == "float16":
         trained = {name: weight.half() for name, weight in trained.items()}
     weights, total = write_tensors(folder, trained)

@@ -76,6 +76,10 @@ class DomainEpisodes(Settings):
     single: float = Field(default=0.4, ge=0, le=1)  # the share of episodes of one domain
     mixed: float = Field(default=0.2, ge=0, le=1)  # and of those that mix all sets
 
+    def model_post_init(self, _: Any) -> None:
+        if self.single + self.mixed > 1:
+            raise ValueError(f"single and mixed are shares of all episodes: found {self.single} and {self.mixed}")
+
 
 def _by(key: str, default: str) -> Discriminator:
     """Settings that name no kind are the default's: `frozen_layers: 4` alone is enough."""
@@ -131,6 +135,8 @@ class RunConfig(Settings):
     learner: LearnerConfig = ExplicitJointConfig()
     optimiser: OptimiserConfig = OptimiserConfig()
     dev: DevConfig = DevConfig()
+    # How much of the encoder's own weights the checkpoint keeps: w + kept · (own - w) of what was trained of it.
+    kept_encoder: float = Field(default=0.0, ge=0, lt=1)
     checkpoint_precision: Literal["float32", "float16"] = "float32"
 
     @property
@@ -172,8 +178,14 @@ class RunConfig(Settings):
             raise ValueError("domain_sets and train_episodes of the kind 'domains' go together: set both or neither")
         if self.domain_sets and (self.dev.episodes or self.leave_out != "boards"):
             raise ValueError("with domain_sets, leave_out must be 'boards' and dev.episodes 0")
+        if self.leave_out == "boards" and not self.domain_sets:
+            raise ValueError("leave_out is 'boards', which is for runs with domain_sets")
+        if len(set(self.domain_sets)) < len(self.domain_sets):
+            raise ValueError(f"domain_sets names a set twice: {', '.join(self.domain_sets)}")
         if self.held_out_domains == "left_out" and not self.domain_sets:
             raise ValueError("held_out_domains is 'left_out', but there are no domain_sets to leave them out of")
+        if self.kept_encoder and self.dev.episodes:
+            raise ValueError("dev scores are of the trained weights, not of kept_encoder's: set dev.episodes to 0")
         if "dev" in self.train_splits and self.dev.episodes:
             raise ValueError("dev intents that are trained on cannot choose a checkpoint: set dev.episodes to 0")
 

@@ -21,7 +21,7 @@ from handful.episodes.domain_episodes import DomainSampler
 from handful.episodes.sampler import EpisodeSampler
 from handful.errors import ConfigError, TrainingError
 from handful.learners.learner import EpisodeLoss, TrainedLearner
-from handful.training.checkpoint import save_checkpoint
+from handful.training.checkpoint import save_checkpoint, trained_weights
 from handful.training.config import BalancedEpisodes, DomainEpisodes, OptimiserConfig, PaperEpisodes, RunConfig
 from handful.training.evaluate import evaluate_episode
 from handful.training.events import DevScored, Event, Finished, Prepared, StepDone
@@ -30,6 +30,8 @@ from handful.training.run import Ground, Progress, RunFolder
 from handful.training.scoring import METRICS, EpisodeScore
 from handful.training.sets import TrainingSets
 from handful.types import Episode
+
+ENCODER = "words."  # before the names of the encoder's own weights (encoders/features.py)
 
 
 class TrainEpisodes(Protocol):
@@ -76,6 +78,12 @@ class Trainer:
         )
         self._optimiser = torch.optim.AdamW(parameter_groups(learner.network, config.optimiser))
         self._progress = Progress()
+        # The encoder's own weights: nothing has been trained or restored yet.
+        self._encoder = {
+            name: weight.clone()
+            for name, weight in (trained_weights(learner.network).items() if config.kept_encoder else ())
+            if name.startswith(ENCODER)
+        }
 
     def train(self) -> Generator[Event, None, None]:
         """Trains to the end, from wherever the run's folder is. Closing the generator between events loses nothing
@@ -210,7 +218,10 @@ class Trainer:
             "train_seconds": round(self._progress.seconds, 1),
             "data_version": self._ground.data,
         }
-        save_checkpoint(self._run.checkpoint, self._learner.network, about, self._config.checkpoint_precision)
+        weights = trained_weights(self._learner.network)
+        for name, own in self._encoder.items():
+            weights[name] = weights[name].lerp(own, self._config.kept_encoder)
+        save_checkpoint(self._run.checkpoint, weights, about, self._config.checkpoint_precision)
 
     def _dev_score(self, number: int) -> EpisodeScore:
         try:
@@ -265,16 +276,13 @@ def train_sampler(config: RunConfig, sets: TrainingSets) -> TrainEpisodes:
 
 
 def parameter_groups(network: nn.Module, settings: OptimiserConfig) -> list[dict[str, Any]]:
-    """Matrices decay; biases and norms do not, as is the custom with AdamW. What no encoder brought may learn faster.
-
-    A network's part `words` is the encoder's own (encoders/features.py).
-    """
+    """Matrices decay, biases and norms do not, as is the custom with AdamW; what no encoder brought may learn faster."""
     found = []
     for times, pretrained in ((1.0, True), (settings.new_weights_rate, False)):
         own = [
             parameter
             for name, parameter in network.named_parameters()
-            if parameter.requires_grad and name.startswith("words.") == pretrained
+            if parameter.requires_grad and name.startswith(ENCODER) == pretrained
         ]
         for decay, chosen in (
             (settings.weight_decay, [parameter for parameter in own if parameter.ndim >= 2]),
