@@ -93,6 +93,11 @@ def boards_table(records: Sequence[Record]) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def front_table(records: Sequence[Record]) -> str:
+    """Intents and slots: what a person looks for first."""
+    return f"{intents_table(records)}\n{slots_table(records)}"
+
+
 def intents_table(records: Sequence[Record]) -> str:
     """Accuracy; published rows below what was measured."""
     published = {

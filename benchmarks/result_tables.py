@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_tables import distance_table, learners_table
+from board_tables import boards_table, front_table
 from confidence import calibration_table, default_table, scope_table
 from labels_saved import table as labels_table
 from out_of_domain import table as domains_table
@@ -232,6 +233,7 @@ def ablation_records() -> list[tuple[str, dict[str, Any]]]:
 # A mark in a file -> the table that stands after it, and the records that it is made of.
 TABLES: dict[str, dict[str, tuple[Callable[[Sequence[dict[str, Any]]], str], str]]] = {
     "README.md": {
+        "<!-- results:boards -->\n": (front_table, "boards.json"),
         "<!-- results:headline -->\n": (headline_table, "joint_spans/test-joint-*.json"),
         "<!-- results:learners -->\n": (lambda _: learners_table(all_records(ROOT / "results")), "none"),
         "<!-- results:short -->\n": (short_table, "explicit_joint/*.json"),
@@ -249,6 +251,7 @@ TABLES: dict[str, dict[str, tuple[Callable[[Sequence[dict[str, Any]]], str], str
     },
     "docs/serving.md": {"<!-- results:serving -->\n": (serving_table, "serving.json")},
     "docs/results.md": {
+        "<!-- results:boards -->\n": (boards_table, "boards.json"),
         "<!-- results:distance -->\n": (lambda _: distance_table(all_records(ROOT / "results")), "none"),
         "<!-- results:peers -->\n": (peers_table, "peers.json"),
         "<!-- results:peer-ratios -->\n": (ratio_table, "peers.json"),
