@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import multiprocessing
+import shutil
 import subprocess
 import sys
 import warnings
@@ -77,6 +79,18 @@ def test_a_model_on_word_vectors_is_refused_with_what_to_do(tmp_path: Path):
     with pytest.raises(ConfigError, match=r"only models on a BERT-like encoder .*--runtime torch"):
         finish(learner, tmp_path / "model")
     assert [file.name for file in tmp_path.iterdir()] == ["glove.txt"]
+
+
+def test_an_encoder_whose_layers_compute_something_else_is_refused(tiny_bert: Path, tmp_path: Path):
+    """Built as BERT is, and not a BERT: its states show it."""
+    other = Path(shutil.copytree(tiny_bert, tmp_path / "other"))
+    config = json.loads((other / "config.json").read_text(encoding="utf-8"))
+    (other / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}), encoding="utf-8")
+    encoder = TransformerConfig(name=str(other), frozen_layers=1)
+    learner = build_trained(JointSpansConfig(width=8), encoder, seed=3, cache=None, remember=False)
+    with pytest.raises(CheckpointError, match=r"cannot be written as a graph: its states are .*--runtime torch"):
+        finish(learner, tmp_path / "model")
+    assert [file.name for file in tmp_path.iterdir()] == ["other"]
 
 
 def _export_in_a_process(bert: Path, folder: Path, start: object) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from handful.errors import CheckpointError
-from handful.runtime.folder import ABOUT, GRAPH, HEADS, TOKENIZER, load_exported, read_about_model
+from handful.runtime.folder import ABOUT, FORMAT, GRAPH, HEADS, TOKENIZER, load_exported, read_about_model
 
 Export = Callable[[str], Path]
 
@@ -39,7 +39,7 @@ def accept(folder: Path, name: str) -> None:
 def test_it_says_what_it_is(folder: Path):
     exported, about = load_exported(folder, threads=1)
     assert (about.precision, about.weights, about.width, about.room) == ("float32", "0" * 64, 8, 14)
-    assert exported.width == 8
+    assert exported.maps.width == 8
     assert sorted(file.name for file in folder.iterdir()) == sorted([ABOUT, GRAPH, HEADS, TOKENIZER])
 
 
@@ -95,8 +95,8 @@ def test_a_field_that_is_nonsense_is_told(folder: Path, field: str, value: Any):
 
 
 def test_a_newer_format_asks_for_an_upgrade(folder: Path):
-    change(folder, format=2)
-    with pytest.raises(CheckpointError, match="format 2 is newer than 1: upgrade handful"):
+    change(folder, format=FORMAT + 1)
+    with pytest.raises(CheckpointError, match=f"format {FORMAT + 1} is newer than {FORMAT}: upgrade handful"):
         load_exported(folder)
 
 
@@ -134,5 +134,5 @@ def test_arrays_that_lack_one_are_told_by_name(folder: Path):
     del arrays["no_slot"]
     np.savez(folder / HEADS, **arrays)
     accept(folder, HEADS)
-    with pytest.raises(CheckpointError, match="lack no_slot"):
+    with pytest.raises(CheckpointError, match="lack 'no_slot'"):
         load_exported(folder)

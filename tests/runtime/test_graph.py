@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -84,32 +83,21 @@ def test_more_sentences_than_are_encoded_together_come_back_in_order(float32: Ex
     assert_same(float32.see(sentences), [alone[words] for words in sentences], 1e-4)
 
 
-@pytest.mark.parametrize(
-    ("intents", "slots"),
-    [
-        ([("fly",)], [("to",)]),
-        ([("fly", "to"), ("a",)], [("rome", "now", "!"), ("b",), ("boston",) * 20]),
-        ([("fly", "to"), ("rome",)], []),
-        ([], [("now",)]),
-    ],
-)
-def test_labels_are_the_same_vectors(
-    tiny_learner: JointSpansLearner, float32: ExportedSpans, intents: list[Words], slots: list[Words]
+@pytest.mark.parametrize("slots", [[("to",)], [("rome", "now", "!"), ("b",), ("boston",) * 20], []])
+def test_names_of_slots_are_read_from_the_frozen_layers(
+    tiny_learner: JointSpansLearner, float32: ExportedSpans, slots: list[Words]
 ):
-    found, expected = (model.label_vectors(intents, slots) for model in (float32, tiny_learner))
-    for part in ("intents", "types", "spans"):
-        mine, its = getattr(found, part), getattr(expected, part)
-        assert mine.shape == its.shape
-        assert mine == pytest.approx(its, abs=1e-4)
-    assert found.types.shape == (len(slots) + 1, 8)
+    mine, its = (model.slot_name_means(slots) for model in (float32, tiny_learner))
+    assert mine.shape == its.shape == (len(slots), 16)
+    assert mine == pytest.approx(its, abs=1e-4)
 
 
-def test_settings_and_measures_are_those_that_were_trained(tiny_learner: JointSpansLearner, float32: ExportedSpans):
-    mine, its = float32.plain_measures(), tiny_learner.plain_measures()
-    for part in ("intents", "types", "spans"):
-        found, expected = getattr(mine, part), getattr(its, part)
-        assert astuple(found) == pytest.approx(astuple(expected), rel=1e-6)
-    assert (float32.config.evidence, float32.config.slot_repeats, float32.width) == (0.2, "free", 8)
+def test_settings_and_maps_are_those_that_were_trained(tiny_learner: JointSpansLearner, float32: ExportedSpans):
+    mine, its = float32.maps.arrays(), tiny_learner.maps.arrays()
+    assert mine.keys() == its.keys()
+    for name, array in mine.items():
+        assert np.array_equal(array, its[name])
+    assert (float32.config.evidence, float32.config.slot_repeats, float32.maps.width) == (0.2, "free", 8)
 
 
 def test_predictions_are_those_of_torch(tiny_learner: JointSpansLearner, float32: ExportedSpans):
