@@ -88,7 +88,7 @@ def test_an_encoder_whose_layers_compute_something_else_is_refused(tiny_bert: Pa
     (other / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}), encoding="utf-8")
     encoder = TransformerConfig(name=str(other), frozen_layers=1)
     learner = build_trained(JointSpansConfig(width=8), encoder, seed=3, cache=None, remember=False)
-    with pytest.raises(CheckpointError, match=r"cannot be written as a graph: its states are .*--runtime torch"):
+    with pytest.raises(CheckpointError, match=r"cannot be written as an ONNX graph: its states are .*--runtime torch"):
         finish(learner, tmp_path / "model")
     assert [file.name for file in tmp_path.iterdir()] == ["other"]
 
