@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from handful.encoders.choose import ElmoConfig, GloveConfig, TransformerConfig
 from handful.errors import ConfigError, DataError, HandfulError
 from handful.learners.explicit_joint import ExplicitJointConfig
-from handful.training.config import DevConfig, OptimiserConfig, RunConfig, load_config, parse_change
+from handful.training.config import DevConfig, DomainEpisodes, OptimiserConfig, RunConfig, load_config, parse_change
 
 Write = Callable[[str], Path]
 
@@ -240,12 +240,58 @@ def test_whatever_is_written_is_settings_or_is_told(tmp_path_factory: Any, text:
         assert config.data_label.startswith("a")  # a line that is indented goes on with the name
 
 
+DOMAINS = ("train_episodes.kind=domains", "leave_out=boards", "dev.episodes=0")
+
+
+def test_domain_sets_go_with_their_episodes(write: Write):
+    path = write("data: [atis, top]\n")
+    config = load_config(path, ["domain_sets=[wnut17]", *DOMAINS])
+    assert config.train_episodes == DomainEpisodes(kind="domains")
+    assert load_config(path, ["domain_sets=[wnut17]", *DOMAINS, "held_out_domains=left_out"]).domain_sets == ("wnut17",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        (DOMAINS, "domain_sets and train_episodes of the kind 'domains' go together: set both or neither"),
+        (("domain_sets=[wnut17]",), "domain_sets and train_episodes of the kind 'domains' go together: set both"),
+        (("domain_sets=[wnut17]", *DOMAINS[:2]), "with domain_sets, leave_out must be 'boards' and dev.episodes 0"),
+        (
+            ("domain_sets=[wnut17]", DOMAINS[0], DOMAINS[2], "leave_out=test_texts"),
+            "with domain_sets, leave_out must be 'boards' and dev.episodes 0",
+        ),
+        (("held_out_domains=left_out",), "held_out_domains is 'left_out', but there are no domain_sets to leave them"),
+        (
+            ("domain_sets=[wnut17]", *DOMAINS, "held_out_domains=some"),
+            "--set held_out_domains=some: held_out_domains: input should be 'trained_on' or 'left_out', found 'some'",
+        ),
+        (
+            ("domain_sets=[wnut17]", *DOMAINS, "train_episodes.single=1.2"),
+            "train_episodes.single: input should be less than or equal to 1, found 1.2",
+        ),
+        (("leave_out=boards",), "leave_out is 'boards', which is for runs with domain_sets"),
+        (
+            ("domain_sets=[wnut17]", *DOMAINS, "train_episodes.single=0.8", "train_episodes.mixed=0.3"),
+            "single and mixed are shares of all episodes: found 0.8 and 0.3",
+        ),
+        (("kept_encoder=0.3",), "dev scores are of the trained weights, not of kept_encoder's: set dev.episodes to 0"),
+        (("domain_sets=[wnut17,wnut17]", *DOMAINS), "domain_sets names a set twice: wnut17, wnut17"),
+    ],
+)
+def test_settings_of_domains_that_do_not_go_together_are_refused(changes: tuple[str, ...], told: str, write: Write):
+    (line,) = refused(write("data: [atis, top]\n"), *changes)
+    assert told in line
+
+
 # One other value for every setting that a transformer's run has.
 OTHER: dict[str, Any] = {
     "data": "snips",
     "train_splits": "[train, dev]",
     "leave_out": "test_texts",
+    "domain_sets": "[wnut17]",
+    "held_out_domains": "left_out",
     "train_episodes.kind": "balanced",
+    "kept_encoder": 0.3,
     "checkpoint_precision": "float16",
     "optimiser.new_weights_rate": 2.0,
     "dev.keep": "last",
@@ -293,8 +339,13 @@ def names_of(model: BaseModel, prefix: str = "") -> set[str]:
 def test_every_setting_has_its_part_in_the_digest(write: Write):
     path = write("data: atis\n")
     assert names_of(load_config(path)) - {"learner.name"} == OTHER.keys(), "a new setting: give it another value here"
-    # Dev intents that are trained on leave nothing to score with, so this goes with that.
-    beside = {"train_splits": ["dev.episodes=0"]}
+    # Some settings go together: dev intents that are trained on leave nothing to score with.
+    beside = {
+        "train_splits": ["dev.episodes=0"],
+        "kept_encoder": ["dev.episodes=0"],
+        "domain_sets": DOMAINS,
+        "held_out_domains": ["domain_sets=[wnut17]", *DOMAINS],
+    }
     digests = {
         name: load_config(path, [f"{name}={value}", *beside.get(name, [])]).digest() for name, value in OTHER.items()
     }

@@ -184,6 +184,24 @@ def test_half_precision_is_for_files(tmp_path: Path, spans: Config, start: Start
         assert one.confidence == pytest.approx(other.confidence, abs=0.02)
 
 
+def test_the_checkpoint_keeps_a_share_of_the_encoders_own_weights(tmp_path: Path, spans: Config, start: Start):
+    """The run itself goes on with what was trained; a resumed one knows what the weights were before."""
+    config = spans(dev={"episodes": 0}, kept_encoder=0.25)
+    trainer = start(config, tmp_path / "run")
+    own = {name: weight.detach().clone() for name, weight in trainer._learner.network.named_parameters()}
+    events = trainer.train()
+    for _ in range(6):  # beyond the first epoch
+        next(events)
+    events.close()
+    list(start(config, tmp_path / "run", resume=True).train())
+    kept, last = load_file(kept_weights(tmp_path / "run")), last_weights(tmp_path / "run")
+    list(start(spans(dev={"episodes": 0}), tmp_path / "plain").train())
+    for name, weight in last_weights(tmp_path / "plain").items():
+        assert torch.equal(last[name], weight)
+        expected = 0.75 * weight + 0.25 * own[name] if name.startswith("words.") else weight
+        assert kept[name] == pytest.approx(expected, abs=1e-6), name
+
+
 def test_what_no_encoder_brought_learns_faster(tmp_path: Path, spans: Config, start: Start):
     """Adam's first step moves a weight by its rate, whatever the gradient."""
     optimiser = {"learning_rate": 1e-4, "new_weights_rate": 6, "warmup_steps": 0, "weight_decay": 0}
@@ -221,7 +239,7 @@ def test_a_trained_run_is_given_settings_of_prediction_anew(
     [
         (
             {"width": 64},
-            "--set width: a trained joint_spans can be given 'descriptions', 'evidence', 'slot_repeats', 'tuning', and",
+            "--set width: a trained joint_spans can be given 'descriptions', 'evidence', 'fitting', 'slot_repeats', ",
         ),
         ({"without": ["names"]}, "--set without: a trained joint_spans can be given"),
         ({"tunin.steps": 1}, "--set tunin.steps: a trained joint_spans can be given"),
