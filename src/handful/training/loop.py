@@ -276,7 +276,7 @@ def train_sampler(config: RunConfig, sets: TrainingSets) -> TrainEpisodes:
 
 
 def parameter_groups(network: nn.Module, settings: OptimiserConfig) -> list[dict[str, Any]]:
-    """Matrices decay, biases and norms do not, as is the custom with AdamW; what no encoder brought may learn faster."""
+    """Matrices decay, biases and norms do not, as is AdamW's custom; what no encoder brought may learn faster."""
     found = []
     for times, pretrained in ((1.0, True), (settings.new_weights_rate, False)):
         own = [
