@@ -73,7 +73,7 @@ def test_spans_are_as_long_as_the_supports_longest_and_no_longer():
     """Words that are all like one label: nine at a time, where the support shows nine; otherwise eight."""
     for shown, longest in ((9, 9), (3, 8)):
         support = (utterance(" ".join(["rome"] * shown), "A", Slot("x", 0, shown)), utterance("to", "A"))
-        learner = made_up(measures=(MEASURES[0], (0.0, 1.0, 1.0), (0.0, 1.0, 1.0)))
+        learner = made_up(measures=(MEASURES[0], (1e-6, 1.0, 1.0), (1e-6, 1.0, 1.0)))
         with torch.no_grad():
             learner.network.views.weight[-4:] /= 10
             learner.network.views.bias[-4:] = torch.tensor([-5.0, -3.0, 1.0, -3.0])
