@@ -64,8 +64,8 @@ def test_each_example_is_predicted_as_by_a_bot_without_it(seed: int, at_once: in
         same = expected[number]
         assert found.slots == same.slots
         assert found.ranking.names == same.ranking.names
-        assert found.ranking.confidences == pytest.approx(same.ranking.confidences, abs=1e-3)
-        assert found.slot_confidences == pytest.approx(same.slot_confidences, abs=1e-3)
+        assert found.ranking.confidences == pytest.approx(same.ranking.confidences, abs=2e-2)
+        assert found.slot_confidences == pytest.approx(same.slot_confidences, abs=2e-2)
         assert found.likeness == pytest.approx(same.likeness, abs=1e-5)
     assert sum(len(prediction.slots) for prediction in held.predictions) >= 3
 
@@ -121,7 +121,7 @@ def test_any_support_is_held_out(examples: list[tuple[list[str], str, str | None
             vector = AdaptedSpans(learner, [support[number]]).encoded.sentences
             expected = np.exp(fit_intents(others, learner.config.fitting).log_probabilities(vector)[0])
             confidences = dict(zip(found.ranking.names, found.ranking.confidences, strict=True))
-            assert [confidences[name] for name in others.shown.labels.intents] == pytest.approx(expected, abs=1e-3)
+            assert [confidences[name] for name in others.shown.labels.intents] == pytest.approx(expected, abs=2e-2)
 
 
 def test_a_large_bots_intents_are_refitted_without_each_of_ten_folds(monkeypatch: pytest.MonkeyPatch):
@@ -135,7 +135,7 @@ def test_a_large_bots_intents_are_refitted_without_each_of_ten_folds(monkeypatch
         rows = np.array([number for number in range(len(support)) if number not in left_out])
         head = fit_intents(adapted.encoded, learner.config.fitting, rows=rows)
         expected = np.exp(head.log_probabilities(adapted.encoded.sentences[left_out]))
-        assert np.exp(held.intents[left_out]) == pytest.approx(expected, abs=1e-3)
+        assert np.exp(held.intents[left_out]) == pytest.approx(expected, abs=2e-2)
 
 
 def test_scores_are_those_behind_the_ranking():
@@ -172,5 +172,5 @@ def test_of_many_examples_some_are_asked_for_evenly_and_predicted_by_all_others(
     learner = made_up(evidence=0.0)
     whole, some = asked(learner, MORE), asked(learner, MORE, 4)
     assert some.numbers == (0, 3, 6, 9)
-    assert np.exp(some.intents) == pytest.approx(np.exp(whole.intents[[0, 3, 6, 9]]), abs=1e-3)
+    assert np.exp(some.intents) == pytest.approx(np.exp(whole.intents[[0, 3, 6, 9]]), abs=2e-2)
     assert asked(learner, MORE, 100).numbers == whole.numbers
