@@ -15,7 +15,7 @@ from handful.errors import CheckpointError
 from handful.types import Words
 
 INPUTS, OUTPUTS = ("ids", "mask"), ("frozen", "states")
-_PIECES_A_BATCH = 256  # padded: larger ones are slower, for all the padding
+PIECES_A_BATCH = 256  # padded: larger ones are slower, for all the padding
 # ONNX Runtime makes one node of a sum and its layer norm, which takes seven times as long as the two.
 _NOT_TO_FUSE = ["SkipLayerNormFusion"]
 
@@ -51,7 +51,7 @@ class GraphEncoder:
         windows = self._reader.windows(sentences)
         found: dict[int, tuple[Array, Array]] = {}
         lengths = [window.length for window in windows]
-        for batch in like_lengths(lengths, _PIECES_A_BATCH):
+        for batch in like_lengths(lengths, PIECES_A_BATCH):
             ids, mask = self._reader.ids([windows[row] for row in batch])
             outputs = self._session.run(OUTPUTS, {"ids": ids, "mask": mask})
             frozen, states = (np.asarray(output) for output in outputs)
