@@ -274,7 +274,11 @@ def test_domain_sets_go_with_their_episodes(write: Write):
             ("domain_sets=[wnut17]", *DOMAINS, "train_episodes.single=0.8", "train_episodes.mixed=0.3"),
             "single and mixed are shares of all episodes: found 0.8 and 0.3",
         ),
-        (("kept_encoder=0.3",), "dev scores are of the trained weights, not of kept_encoder's: set dev.episodes to 0"),
+        (
+            ("kept_encoder=0.3",),
+            "dev scores would choose weights before kept_encoder changes them: set dev.episodes to 0",
+        ),
+        (("settling_epochs=1",), "settling_epochs is what follows kept_encoder: set both or neither"),
         (("domain_sets=[wnut17,wnut17]", *DOMAINS), "domain_sets names a set twice: wnut17, wnut17"),
     ],
 )
@@ -292,6 +296,7 @@ OTHER: dict[str, Any] = {
     "held_out_domains": "left_out",
     "train_episodes.kind": "balanced",
     "kept_encoder": 0.3,
+    "settling_epochs": 1,
     "checkpoint_precision": "float16",
     "optimiser.new_weights_rate": 2.0,
     "dev.keep": "last",
@@ -343,6 +348,7 @@ def test_every_setting_has_its_part_in_the_digest(write: Write):
     beside = {
         "train_splits": ["dev.episodes=0"],
         "kept_encoder": ["dev.episodes=0"],
+        "settling_epochs": ["dev.episodes=0", "kept_encoder=0.3"],
         "domain_sets": DOMAINS,
         "held_out_domains": ["domain_sets=[wnut17]", *DOMAINS],
     }

@@ -68,7 +68,8 @@ class DomainSampler:
     @property
     def utterances(self) -> tuple[Utterance, ...]:
         """All that can be drawn."""
-        return tuple(utterance for found in self._sets for own in found for utterance in own.utterances)
+        without_slots = [own for found in self._sets for own in found if not own.has_slots]
+        return tuple(utterance for own in (*self._all, *without_slots) for utterance in own.utterances)
 
     def episode(self, index: int) -> Episode:
         rng = np.random.default_rng([self._seed, index])

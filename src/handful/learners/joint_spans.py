@@ -54,7 +54,7 @@ class JointSpansConfig(Settings):
     dropout: float = Field(default=0.1, ge=0, lt=1)
     support_weight: float = Field(default=0.5, ge=0)  # of a support utterance in the loss; a query's is 1
     # How much the gain of an intent's best segmentation counts beside the sentence itself.
-    evidence: float = Field(default=0.1, ge=0)
+    evidence: float = Field(default=0.05, ge=0)
     slot_repeats: Literal["shown", "free"] = "shown"  # "shown": a slot is filled twice where an example shows it twice
     fitting: HeadFitting = HeadFitting()
     tuning: TuningConfig = TuningConfig()  # of the encoder, before heads are fitted; by itself it makes no steps

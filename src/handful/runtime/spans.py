@@ -28,7 +28,7 @@ _ENCODED_TOGETHER = 256  # sentences; a long list must not need memory for all o
 class SpanSettings:
     """What a bot may change without training."""
 
-    evidence: float = 0.1
+    evidence: float = 0.05
     slot_repeats: str = "shown"
     fitting: HeadFitting = field(default_factory=HeadFitting)
     descriptions: Mapping[str, str] = field(default_factory=dict)

@@ -135,8 +135,9 @@ class RunConfig(Settings):
     learner: LearnerConfig = ExplicitJointConfig()
     optimiser: OptimiserConfig = OptimiserConfig()
     dev: DevConfig = DevConfig()
-    # How much of the encoder's own weights the checkpoint keeps: w + kept · (own - w) of what was trained of it.
+    # After the epochs so much of the encoder's own weights is mixed in: w + kept · (own - w) of what was trained of it.
     kept_encoder: float = Field(default=0.0, ge=0, lt=1)
+    settling_epochs: int = Field(default=0, ge=0)  # after that, in which what no encoder brought is trained alone
     checkpoint_precision: Literal["float32", "float16"] = "float32"
 
     @property
@@ -153,6 +154,11 @@ class RunConfig(Settings):
 
     @property
     def steps(self) -> int:
+        return (self.epochs + self.settling_epochs) * self.steps_per_epoch
+
+    @property
+    def encoder_steps(self) -> int:
+        """Those that train the encoder."""
         return self.epochs * self.steps_per_epoch
 
     def digest(self) -> str:
@@ -185,7 +191,9 @@ class RunConfig(Settings):
         if self.held_out_domains == "left_out" and not self.domain_sets:
             raise ValueError("held_out_domains is 'left_out', but there are no domain_sets to leave them out of")
         if self.kept_encoder and self.dev.episodes:
-            raise ValueError("dev scores are of the trained weights, not of kept_encoder's: set dev.episodes to 0")
+            raise ValueError("dev scores would choose weights before kept_encoder changes them: set dev.episodes to 0")
+        if self.settling_epochs and not self.kept_encoder:
+            raise ValueError("settling_epochs is what follows kept_encoder: set both or neither")
         if "dev" in self.train_splits and self.dev.episodes:
             raise ValueError("dev intents that are trained on cannot choose a checkpoint: set dev.episodes to 0")
 

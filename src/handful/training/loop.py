@@ -135,9 +135,14 @@ class Trainer:
         """One update: the mean gradient of the step's episodes, clipped."""
         started = time.perf_counter()
         settings, step = self._config.optimiser, self._progress.step
-        rate = learning_rate(step, self._config.steps, settings)
+        last = self._config.encoder_steps
+        settling = step >= last
+        if settling:
+            rate = learning_rate(step - last, self._config.steps - last, settings)
+        else:
+            rate = learning_rate(step, last, settings)
         for group in self._optimiser.param_groups:
-            group["lr"] = rate * group["times"]
+            group["lr"] = 0.0 if settling and group["pretrained"] else rate * group["times"]
         self._optimiser.zero_grad()
         numbers = range(step * settings.episodes_per_step, (step + 1) * settings.episodes_per_step)
         losses = [self._backward(number, 1 / len(numbers)) for number in self._ranks.share(numbers)]
@@ -148,9 +153,17 @@ class Trainer:
         if not math.isfinite(norm):
             raise TrainingError(f"{self._named(numbers)}: the gradient is not finite; nothing after it was learnt")
         self._optimiser.step()
+        if step + 1 == last:
+            self._mix_in_encoder()
         seconds = self._progress.seconds + time.perf_counter() - started
         self._progress = self._progress.model_copy(update={"step": step + 1, "seconds": seconds})
         return StepDone(step + 1, tuple(numbers), parts.pop("loss"), parts, rate, norm, round(seconds, 3))
+
+    def _mix_in_encoder(self) -> None:
+        weights = dict(self._learner.network.named_parameters())
+        with torch.no_grad():
+            for name, own in self._encoder.items():
+                weights[name].lerp_(own, self._config.kept_encoder)
 
     def _backward(self, number: int, weight: float) -> EpisodeLoss:
         torch.manual_seed(dropout_seed(self._config.train_seed, number))
@@ -218,10 +231,9 @@ class Trainer:
             "train_seconds": round(self._progress.seconds, 1),
             "data_version": self._ground.data,
         }
-        weights = trained_weights(self._learner.network)
-        for name, own in self._encoder.items():
-            weights[name] = weights[name].lerp(own, self._config.kept_encoder)
-        save_checkpoint(self._run.checkpoint, weights, about, self._config.checkpoint_precision)
+        save_checkpoint(
+            self._run.checkpoint, trained_weights(self._learner.network), about, self._config.checkpoint_precision
+        )
 
     def _dev_score(self, number: int) -> EpisodeScore:
         try:
@@ -289,7 +301,8 @@ def parameter_groups(network: nn.Module, settings: OptimiserConfig) -> list[dict
             (0.0, [parameter for parameter in own if parameter.ndim < 2]),
         ):
             rate = settings.learning_rate * times
-            found.append({"params": chosen, "weight_decay": decay, "lr": rate, "times": times})
+            group = {"params": chosen, "weight_decay": decay, "lr": rate, "times": times, "pretrained": pretrained}
+            found.append(group)
     return found
 
 
