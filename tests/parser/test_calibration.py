@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from handful.data.bio import tags_of
-from handful.learners.span_decoding import HeldOut
+from handful.learners.held_out import HeldOut
 from handful.parser.calibration import (
     EXPECTED,
     Calibration,
@@ -109,7 +109,7 @@ def test_order_and_slots_stay_as_they_are(seed: int):
     names = tuple(f"intent {number}" for number in range(40))
     slots = (Slot("city", 0, 1), Slot("date", 2, 4))
     prediction = Prediction(Ranking(names, tuple(shares.tolist())), tags_of(slots, 5), slots, (0.0, 1.0), 3.5)
-    bent = Calibration(0.6, {names[0]: float(rng.uniform(0.05, 20))}, Line(0.5, -1.0), {"date": Line(2.0, 1.0)})
+    bent = Calibration(0.6, {names[0]: float(rng.uniform(0.05, 20))}, {"date": Line(2.0, 1.0)})
     found = calibrated(prediction, bent)
     assert found.ranking.names == names
     assert sum(found.ranking.confidences) == pytest.approx(1)
@@ -163,11 +163,54 @@ def test_a_bot_whose_examples_cannot_be_asked_for_is_what_is_expected():
     assert found.temperature == 1 / EXPECTED.sharpness
 
 
-def test_an_intent_with_one_example_has_the_bots_temperature():
-    rows: list[tuple[str, list[float], bool, float]] = [("a", [4.0, 0.0, 1.0], True, 0.9)] * 3
-    utterances, held_out = bot_of([*rows, ("b", [0.0, 1.0, 2.0], True, 0.9), ("b", [0.0, 2.0, 1.0], True, 0.9)])
-    found = fit_calibration([*utterances, Utterance.from_words(["hm"], "c")], held_out, "abc")
-    assert set(found.of_intents) == {"a", "b"}, "one of b was taken for c, but c has no example to be judged by"
+def test_intents_of_few_examples_say_nothing_of_temperatures():
+    """Without one of three examples a bot is so much less sure than with it that its temperature is another."""
+    few: list[tuple[str, list[float], bool, float]] = [
+        (intent, [0.1, 0.0, 0.0], True, 0.9) for intent in "abc" for _ in range(EXPECTED.fewest_examples - 1)
+    ]
+    utterances, held_out = bot_of(few)
+    found = fit_calibration(utterances, held_out, "abc")
+    assert (found.temperature, found.of_intents) == (1 / EXPECTED.sharpness, {})
+    enough = bot_of([*few, ("b", [0.0, 2.0, 1.0], True, 0.9), ("b", [0.0, 1.0, 2.0], True, 0.9)])
+    found = fit_calibration(*enough, "abc")
+    assert found.temperature != 1 / EXPECTED.sharpness
+    assert set(found.of_intents) == {"b"}, "one of b was taken for c, but c has too few examples to be judged by"
+
+
+def test_a_slots_line_is_what_is_expected_then_the_bots_then_its_own():
+    rows = [("a", [4.0, 0.0, 0.0], number % 3 > 0, 0.9 if number % 2 else 0.6) for number in range(12)]
+    utterances, held_out = bot_of(rows)
+    found = fit_calibration(utterances, held_out, "abc").of_slots
+    # Found is "city" in all of them; "date" is what it should have been in four.
+    expected = EXPECTED.slots.of(8)
+    values = np.array([expected.log_odds(np.log(p / (1 - p))) for _, _, _, p in rows])
+    right = np.array([is_right for _, _, is_right, _ in rows])
+    of_bot = fitted_line(values, right, Line(1, 0), EXPECTED.bot_slot_spread)
+    own = fitted_line(of_bot.slope * values + of_bot.shift, right, Line(1, 0), EXPECTED.slot_spread)
+    for p in (0.2, 0.6, 0.9):
+        odds = np.log(p / (1 - p))
+        by_hand = own.log_odds(of_bot.log_odds(expected.log_odds(odds)))
+        assert found["city"].log_odds(odds) == pytest.approx(by_hand)
+        assert found["date"].log_odds(odds) == pytest.approx(of_bot.log_odds(EXPECTED.slots.of(4).log_odds(odds)))
+
+
+def test_a_slot_with_one_example_is_not_judged_by_what_was_found_without_it():
+    alone = bot_of([("a", [4.0, 0.0, 0.0], True, 0.9)])
+    assert fit_calibration(*alone, "abc").of_slots == {"city": EXPECTED.slots.of(1)}
+
+
+def test_the_more_examples_a_slot_has_the_more_its_confidence_says():
+    lines = [EXPECTED.slots.of(count) for count in (0, 1, 5, 20, 200)]
+    assert [line.slope for line in lines] == sorted(line.slope for line in lines)
+    assert [line.probability(3.0) for line in lines] == sorted(line.probability(3.0) for line in lines)
+    few, many = EXPECTED.slots.few, EXPECTED.slots.many
+    assert lines[3].slope == pytest.approx((few.slope + many.slope) / 2)
+    assert lines[3].shift == pytest.approx((few.shift + many.shift) / 2)
+
+
+def test_two_lines_as_one():
+    first, second = Line(0.5, 1.0), Line(3.0, -2.0)
+    assert first.then(second).log_odds(4.0) == second.log_odds(first.log_odds(4.0))
 
 
 def test_it_can_be_kept_as_json():

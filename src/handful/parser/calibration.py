@@ -1,11 +1,11 @@
 """Confidences that mean what they say: of the parses that are 80 % sure, four in five are right.
 
-No example is set aside for it: a bot's own examples, each told by all the others, show how often a given confidence
-is right. What few examples cannot show is taken from what other bots have shown (`EXPECTED`), and an intent or a slot
-with few examples from the bot.
+No example is set aside for it: a bot's own examples, each predicted by heads that were not fitted to it, show how often
+a given confidence is right. What few examples cannot show is taken from what other bots have shown (`EXPECTED`), and an
+intent or a slot with few examples from the bot.
 
 An intent's scores are divided by a temperature before the softmax. A slot's confidence is moved on a line of its
-log-odds: divided by a temperature, and shifted, since a bot fills slots a little too eagerly.
+log-odds: the fewer examples a slot has, the less its confidence says.
 """
 
 from __future__ import annotations
@@ -40,35 +40,62 @@ class Line:
         if not (np.isfinite([self.slope, self.shift]).all() and self.slope > 0):
             raise ValueError(f"found the line {self.slope} · x + {self.shift}, expected one that rises")
 
+    def log_odds(self, value: float) -> float:
+        return self.slope * value + self.shift
+
     def probability(self, value: float) -> float:
-        return float(1 / (1 + np.exp(-np.clip(self.slope * value + self.shift, -30, 30))))
+        return float(1 / (1 + np.exp(-np.clip(self.log_odds(value), -30, 30))))
+
+    def then(self, line: Line) -> Line:
+        """The two as one: the other of this one's log-odds."""
+        return Line(line.slope * self.slope, line.slope * self.shift + line.shift)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotLines:
+    """The line of a slot with n examples: it moves from one of few examples to one of many as n / (n + half)."""
+
+    few: Line = Line(0.17, -0.54)
+    many: Line = Line(0.98, 0.08)
+    half: float = 20.0
+
+    def of(self, examples: int) -> Line:
+        share = examples / (examples + self.half)
+        slope, shift = (
+            (1 - share) * few + share * many
+            for few, many in ((self.few.slope, self.many.slope), (self.few.shift, self.many.shift))
+        )
+        return Line(slope, shift)
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
     """What a bot is taken for until its examples say otherwise, and how readily they may: the larger a spread, the
-    fewer examples it takes. Chosen on SNIPS, ATIS and TOP, by models that had not seen the corpus: docs/confidence.md.
+    fewer examples it takes. Derived on bots of domains that the model had not seen (benchmarks/confidence_priors.py).
     """
 
-    sharpness: float = 1.2  # 1 / temperature
-    bot_spread: float = 0.6
-    intent_spread: float = 0.35
-    slots: Line = Line(0.7, -0.2)
-    bot_slot_spread: Line = Line(0.3, 0.5)
-    slot_spread: Line = Line(0.1, 0.4)
+    sharpness: float = 1.55  # 1 / temperature
+    bot_spread: float = 0.3
+    intent_spread: float = 0.2
+    # Examples that an intent needs for them to be counted: without one of three, a bot is far less sure than with it.
+    fewest_examples: int = 4
+    slots: SlotLines = SlotLines()
+    bot_slot_spread: Line = Line(0.2, 0.3)  # around the line that leaves log-odds as they are
+    slot_spread: Line = Line(0.1, 0.5)
 
 
 EXPECTED = Expected()
+_UNSEEN_SLOT = EXPECTED.slots.of(0)
+_AS_IT_IS = Line(1.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """How a bot's confidences are to be read. Intents and slots that are not named have the bot's own."""
+    """How a bot's confidences are to be read. Intents that are not named have the bot's own."""
 
     temperature: float = 1 / EXPECTED.sharpness
     of_intents: Mapping[str, float] = field(default_factory=dict)
-    slots: Line = EXPECTED.slots  # of the log-odds of a slot's confidence
-    of_slots: Mapping[str, Line] = field(default_factory=dict)  # by the slot's label and role
+    of_slots: Mapping[str, Line] = field(default_factory=dict)  # of log-odds, by the slot's label and role
 
     def __post_init__(self) -> None:
         for temperature in (self.temperature, *self.of_intents.values()):
@@ -83,34 +110,46 @@ class Calibration:
         return cls(
             values["temperature"],
             dict(values["of_intents"]),
-            Line(**values["slots"]),
             {key: Line(**line) for key, line in values["of_slots"].items()},
         )
 
 
 def fit_calibration(utterances: Sequence[Utterance], held_out: HeldOut, intents: Sequence[str]) -> Calibration:
-    """From a bot's examples, each told by the others. `intents` are the columns of its scores."""
+    """From a bot's examples, each predicted by the others. `intents` are the columns of its scores."""
     asked = [utterances[number] for number in held_out.numbers]
     columns = {intent: column for column, intent in enumerate(intents)}
-    right = np.array([columns[utterance.intent] for utterance in asked], dtype=np.intp)
-    sharpness = fitted_sharpness(held_out.intents, right, EXPECTED.sharpness, EXPECTED.bot_spread)
-    counts = Counter(utterance.intent for utterance in asked)
-    best = held_out.intents.argmax(1)
+    own = np.array([columns[utterance.intent] for utterance in asked], dtype=np.intp)
+    examples = Counter(utterance.intent for utterance in utterances)
+    counted = np.array([examples[utterance.intent] >= EXPECTED.fewest_examples for utterance in asked], dtype=bool)
+    scores, right, best = held_out.intents[counted], own[counted], held_out.intents[counted].argmax(1)
+    sharpness = fitted_sharpness(scores, right, EXPECTED.sharpness, EXPECTED.bot_spread)
     of_intents: dict[str, float] = {}
     for column, intent in enumerate(intents):
         rows = np.flatnonzero(best == column)
-        if counts[intent] and len(rows):  # one with a single example, which nobody could be asked for, has the bot's
-            own = fitted_sharpness(held_out.intents[rows], right[rows], sharpness, EXPECTED.intent_spread)
-            of_intents[intent] = 1 / own
+        if examples[intent] >= EXPECTED.fewest_examples and len(rows):
+            of_intents[intent] = 1 / fitted_sharpness(scores[rows], right[rows], sharpness, EXPECTED.intent_spread)
+    return Calibration(1 / sharpness, of_intents, fit_slot_lines(utterances, asked, held_out.predictions))
 
+
+def fit_slot_lines(
+    utterances: Sequence[Utterance], asked: Sequence[Utterance], predictions: Sequence[Prediction]
+) -> dict[str, Line]:
+    """Of each slot: what is expected of one with so many examples, then what those of the bot show, then its own."""
+    examples = Counter(slot.key for utterance in utterances for slot in utterance.slots)
+    expected = {key: EXPECTED.slots.of(count) for key, count in examples.items()}
     odds: defaultdict[str, list[tuple[float, bool]]] = defaultdict(list)
-    for utterance, prediction in zip(asked, held_out.predictions, strict=True):
+    for utterance, prediction in zip(asked, predictions, strict=True):
         true = {(slot.key, slot.start, slot.end) for slot in utterance.slots}
         for slot, confidence in zip(prediction.slots, prediction.slot_confidences, strict=True):
-            odds[slot.key].append((log_odds(confidence), (slot.key, slot.start, slot.end) in true))
-    line = _fitted([pair for own in odds.values() for pair in own], EXPECTED.slots, EXPECTED.bot_slot_spread)
-    of_slots = {key: _fitted(own, line, EXPECTED.slot_spread) for key, own in odds.items()}
-    return Calibration(1 / sharpness, of_intents, line, of_slots)
+            if examples[slot.key] > 1:  # without its one example nobody could have found it
+                is_right = (slot.key, slot.start, slot.end) in true
+                odds[slot.key].append((expected[slot.key].log_odds(log_odds(confidence)), is_right))
+    of_bot = _fitted([pair for own in odds.values() for pair in own], _AS_IT_IS, EXPECTED.bot_slot_spread)
+    lines = {}
+    for key in examples:
+        own = _fitted([(of_bot.log_odds(value), right) for value, right in odds[key]], _AS_IT_IS, EXPECTED.slot_spread)
+        lines[key] = expected[key].then(of_bot).then(own)
+    return lines
 
 
 def calibrated(prediction: Prediction, calibration: Calibration) -> Prediction:
@@ -118,7 +157,7 @@ def calibrated(prediction: Prediction, calibration: Calibration) -> Prediction:
     temperature = calibration.of_intents.get(prediction.intent, calibration.temperature)
     confidences = tempered(np.array(prediction.ranking.confidences), temperature)
     slots = [
-        calibration.of_slots.get(slot.key, calibration.slots).probability(log_odds(confidence))
+        calibration.of_slots.get(slot.key, _UNSEEN_SLOT).probability(log_odds(confidence))
         for slot, confidence in zip(prediction.slots, prediction.slot_confidences, strict=True)
     ]
     ranking = Ranking(prediction.ranking.names, tuple(confidences.tolist()))

@@ -36,7 +36,7 @@ from handful.runtime.folder import load_exported, read_arrays
 if TYPE_CHECKING:
     pass
 
-FORMAT = 2  # to be raised, too, when the same examples come to give other heads
+FORMAT = 3  # to be raised, too, when the same examples come to give other heads or confidences
 ABOUT, EXPORTED = "ready.json", "bot.json"
 _HEADS = "heads."  # before the names of their arrays
 

@@ -1,13 +1,16 @@
 """When to say that a sentence is none of the bot's business.
 
-Two things speak for a sentence's being in scope: it is as near to its intent's examples as they are to each other, and
-no other intent comes close. Its score is the sum of both. No out-of-scope sentence is needed to set a limit: a bot's
-own examples, each told by the others, are in scope; asked of a bot without their intent, they are not, since nobody
-there could answer them. Between the two runs a line, and `in_scope_probability` is where a sentence stands on it.
+Two things speak for a sentence's being in scope: it is as near to the middle of its intent's examples as one more
+example would be, and no other intent comes close. Its score is the sum of both, and a line makes a probability of it.
+
+Nothing of this is fitted to what heads say of the bot's own examples. How near one more example would be follows from
+how near the examples are to each other; the rest was derived on bots of domains that the model had not seen
+(benchmarks/confidence_priors.py, docs/confidence.md).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -17,34 +20,61 @@ from numpy.typing import NDArray
 
 from handful.data.bot_settings import Threshold
 from handful.model.prototypes import Floats
-from handful.model.segments import log_sum
-from handful.parser.calibration import Line, fitted_line
+from handful.parser.calibration import Line
 from handful.types import Prediction, Utterance
 
 if TYPE_CHECKING:
     from handful.learners.held_out import HeldOut
 
-# What a bot is taken for until its examples say otherwise, and how many examples' worth, or how wide a spread, that
-# has. Chosen on SNIPS, ATIS and TOP, by models that had not seen the corpus: docs/confidence.md.
-USUAL_LIKENESS, BOT_EXAMPLES, INTENT_EXAMPLES = 0.67, 5.0, 3.0
-LIKENESS_WEIGHT = 10.0  # a tenth of a cosine counts as much as a factor e of the confidence
-EXPECTED_LINE, LINE_SPREAD = Line(0.9, 1.2), Line(0.3, 1.0)
-AUTO = 0.3  # to turn away a sentence that is in scope is about twice as bad as to answer one that is not
+# The mean cosine of two examples of one intent, until a bot's say otherwise, and how many examples' worth that has;
+# and how many examples' worth the bot's has for an intent.
+USUAL_LIKENESS, BOT_EXAMPLES, INTENT_EXAMPLES = 0.6, 5.0, 20.0
+COSINE_WEIGHT = 10.0  # a tenth of a cosine counts as much as a factor e of the confidence
+STEADYING_EXAMPLES = 3.0  # so many examples of an intent, and half of a score's variance is of what they happen to be
+SCOPE_LINE = Line(1.3, 1.55)
+AUTO = 0.4  # to turn away a sentence that is in scope is half as bad again as to answer one that is not
+
+
+@dataclass(frozen=True, slots=True)
+class IntentScope:
+    """How an intent's examples lie: `likeness` is the mean cosine of two of them."""
+
+    likeness: float = USUAL_LIKENESS
+    examples: int = 1
+
+    def __post_init__(self) -> None:
+        if not (-1 <= self.likeness <= 1 and self.examples >= 1):
+            raise ValueError(f"found the likeness {self.likeness} of {self.examples} examples")
+
+    @property
+    def spread(self) -> float:
+        """The length of the mean of the examples, which have length one."""
+        return float(np.sqrt(max((1 + (self.examples - 1) * self.likeness) / self.examples, 0.01)))
+
+    @property
+    def usual_cosine(self) -> float:
+        """Of one more example with the middle of these."""
+        return self.likeness / self.spread
+
+    @property
+    def steadiness(self) -> float:
+        """How much a score means, next to that of an intent with very many examples."""
+        return float(np.sqrt(self.examples / (self.examples + STEADYING_EXAMPLES)))
 
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """How a bot tells what is in scope."""
 
-    usual: float = USUAL_LIKENESS  # how near examples of one intent are to each other
-    of_intents: Mapping[str, float] = field(default_factory=dict)
-    line: Line = EXPECTED_LINE  # of the score
+    of_intents: Mapping[str, IntentScope] = field(default_factory=dict)
+    line: Line = SCOPE_LINE  # of the score
 
     def score(self, prediction: Prediction) -> float:
         if prediction.likeness is None:
             raise ValueError("the prediction has no likeness: its learner cannot tell what is out of scope")
-        usual = self.of_intents.get(prediction.intent, self.usual)
-        return float(scope_score(prediction.likeness - usual, np.log(max(prediction.confidence, 1e-30))))
+        scope = self.of_intents.get(prediction.intent, IntentScope())
+        nearer = prediction.likeness / scope.spread - scope.usual_cosine
+        return float(scope.steadiness * (COSINE_WEIGHT * nearer + np.log(max(prediction.confidence, 1e-30))))
 
     def in_scope_probability(self, prediction: Prediction) -> float:
         """Of a prediction as the learner makes it, before its confidences are calibrated."""
@@ -60,51 +90,27 @@ class Rejection:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        return cls(values["usual"], dict(values["of_intents"]), Line(**values["line"]))
-
-
-def scope_score(nearer: Any, log_confidence: Any) -> Any:
-    """Of numbers, or of arrays: how much nearer than usual a sentence is to its intent, and log p of that intent."""
-    return LIKENESS_WEIGHT * nearer + log_confidence
+        scopes = {intent: IntentScope(**scope) for intent, scope in values["of_intents"].items()}
+        return cls(scopes, Line(**values["line"]))
 
 
 def fit_rejection(utterances: Sequence[Utterance], held_out: HeldOut, intents: Sequence[str]) -> Rejection:
-    """From a bot's examples, each told by the others. `intents` are the columns of its scores.
-
-    A bot without an example that could be asked for is what is expected of any bot; with one intent or two, it has the
-    line that is expected: without its own intent, an example has none to choose from.
-    """
+    """From how near a bot's examples are to the others of their intent; `intents` are the columns of the cosines."""
+    counts = Counter(utterance.intent for utterance in utterances)
     columns = {intent: column for column, intent in enumerate(intents)}
     own = np.array([columns[utterances[number].intent] for number in held_out.numbers], dtype=np.intp)
-    if not len(own):
-        return Rejection()
-    near = held_out.cosines[np.arange(len(own)), own]
-    usual = float((near.sum() + BOT_EXAMPLES * USUAL_LIKENESS) / (len(near) + BOT_EXAMPLES))
-    by_intent = usual_likeness(near, own, len(intents), usual)
-    line = EXPECTED_LINE
-    if len(intents) > 2:
-        inside = scope_scores(held_out.intents, held_out.cosines, by_intent)
-        outside = scope_scores(without(held_out.intents, own), held_out.cosines, by_intent)
-        right = np.repeat([True, False], [len(inside), len(outside)])
-        line = fitted_line(np.concatenate([inside, outside]), right, EXPECTED_LINE, LINE_SPREAD)
-    return Rejection(usual, {intent: float(by_intent[column]) for intent, column in columns.items()}, line)
+    near = held_out.cosines[np.arange(len(own)), own] if len(own) else np.empty(0)
+    with_others = np.array([counts[utterances[number].intent] > 1 for number in held_out.numbers], dtype=bool)
+    likeness = likeness_of_intents(near[with_others], own[with_others], len(intents))
+    return Rejection(
+        {intent: IntentScope(float(likeness[column]), counts[intent]) for intent, column in columns.items()}
+    )
 
 
-def usual_likeness(near: Floats, own: NDArray[np.intp], intents: int, expected: float) -> Floats:
-    """Of each intent how near its examples are, as if a few more were as near as is expected. [n], [n] -> [N]."""
+def likeness_of_intents(near: Floats, own: NDArray[np.intp], intents: int) -> Floats:
+    """Of each intent the mean cosine of two of its examples, held near the bot's, and that near what is usual, given of
+    each example its mean with the others. [n], [n] -> [N]."""
+    of_bot = (near.sum() + BOT_EXAMPLES * USUAL_LIKENESS) / (len(near) + BOT_EXAMPLES)
     counts = np.bincount(own, minlength=intents)
     sums = np.bincount(own, weights=near, minlength=intents)
-    return (sums + INTENT_EXAMPLES * expected) / (counts + INTENT_EXAMPLES)
-
-
-def scope_scores(scores: Floats, cosines: Floats, usual: Floats) -> Floats:
-    """`Rejection.score` of many rows of raw scores. [n, N], [n, N], [N] -> [n]."""
-    rows, best = np.arange(len(scores)), scores.argmax(1)
-    return scope_score(cosines[rows, best] - usual[best], scores[rows, best] - log_sum(scores))
-
-
-def without(scores: Floats, own: NDArray[np.intp]) -> Floats:
-    """What a bot without the example's own intent would score: that column is gone. [n, N], [n] -> [n, N]."""
-    left = scores.copy()
-    left[np.arange(len(own)), own] = -np.inf
-    return left
+    return (sums + INTENT_EXAMPLES * of_bot) / (counts + INTENT_EXAMPLES)
