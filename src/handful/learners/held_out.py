@@ -23,6 +23,9 @@ from handful.types import Prediction
 
 _EACH_ALONE = 300  # examples; of more the intents' head is refitted without folds
 _INTENT_FOLDS, _SLOT_FOLDS = 10, 4
+# Slots' maps without a fold are fitted in half the time: three found slots of a hundred fewer are right, and the
+# confidences that are set by them are as good (held-out domains).
+_FOLD_STEPS, _FOLD_BATCH = 20, 24
 _TOLERANCE = 3.0  # of refits without a fold, times 1 / C: confidences are within a hundredth of the optimum's
 
 
@@ -109,10 +112,15 @@ def _slot_folds(model: SpanModel, adapted: AdaptedSpans, numbers: Numbers) -> It
     if not encoded.shown.labels.slots:  # nothing was fitted
         yield np.arange(len(numbers)), adapted
         return
+    slots = fitting.slots
+    quick = replace(
+        fitting,
+        slots=replace(slots, steps=min(slots.steps, _FOLD_STEPS), batch=min(slots.batch, _FOLD_BATCH)),
+    )
     intents = np.asarray(encoded.shown.labels.intent_numbers)
     for places in _folds(intents[numbers], _SLOT_FOLDS):
         with model.undisturbed():
-            maps = fit_maps(encoded, model.maps, fitting, rows=np.delete(np.arange(len(intents)), numbers[places]))
+            maps = fit_maps(encoded, model.maps, quick, rows=np.delete(np.arange(len(intents)), numbers[places]))
         yield places, AdaptedSpans.with_heads(model, encoded, replace(adapted.heads, maps=maps))
 
 
