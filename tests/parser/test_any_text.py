@@ -138,15 +138,15 @@ def slots_of(parser: Parser, text: str) -> dict[str, str]:
 
 
 def test_a_lookup_table_makes_a_slot_win():
-    text = "put on the the"
+    text = "put on rush please"
     assert "artist" not in slots_of(shipped(), text)
-    assert slots_of(with_tables(lookups={"artist": ("The The",)}), text)["artist"] == "the the"
+    assert slots_of(with_tables(lookups={"artist": ("Rush",)}), text)["artist"] == "rush"
     assert "artist" not in slots_of(with_tables(lookups={"artist": ("Nobody Else",)}), text)
 
 
 def test_a_regular_expression_makes_a_slot_win():
     text = "where is my parcel QX-77-1"
-    assert "shop" not in slots_of(shipped(), text)
+    assert slots_of(shipped(), text).get("shop") != "QX-77-1"
     assert slots_of(with_tables(regexes={"shop": ("[A-Z]{2}-[0-9]{2}-[0-9]",)}), text)["shop"] == "QX-77-1"
 
 

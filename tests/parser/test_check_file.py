@@ -109,8 +109,11 @@ def test_more_than_twenty_errors_are_told_too(tmp_path: Path, capfd: pytest.Capt
 
 def test_strict_makes_oddities_an_error(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     file = tmp_path / "bot.yml"
-    file.write_text("nlu:\n- intent: a\n  examples: |\n    - x\n    - y\n- intent: b\n  examples: |\n    - z\n")
+    file.write_text(
+        "nlu:\n- intent: a\n  examples: |\n    - hello\n    - hi there\n"
+        "- intent: b\n  examples: |\n    - fly me to rome\n"
+    )
     assert run(capfd, str(file))[0] == 0
     assert run(capfd, str(file), "--strict")[0] == 1
-    file.write_text(file.read_text() + "    - w\n")
+    file.write_text(file.read_text() + "    - a flight to oslo\n")
     assert run(capfd, str(file), "--strict") == (0, [], f"{file}: 2 intents, 0 slots, 4 examples; nothing odd\n")
