@@ -80,6 +80,37 @@ def test_heads_that_have_seen_an_example_would_say_something_else():
     assert np.exp(own[right]).mean() > np.exp(held.intents[right]).mean() + 0.2
 
 
+@pytest.mark.parametrize("at_most", [300, 5], ids=["each alone", "ten folds"])
+def test_what_is_said_of_an_example_does_not_depend_on_its_own_intent(at_most: int, monkeypatch: pytest.MonkeyPatch):
+    """Heads that were fitted to it, or weights that count it, would follow."""
+    monkeypatch.setattr(held_out_module, "_EACH_ALONE", at_most)
+    monkeypatch.setattr(held_out_module, "_TOLERANCE", 0.003)  # as loose as it is for hundreds of examples only
+    monkeypatch.setattr(held_out_module, "_folds", lambda intents, count: iter(np.arange(len(intents))[:, None]))
+    learner = made_up(evidence=0.0)
+    for number, example in enumerate(MORE):
+        found = []
+        for intent in ("Fly", "ask", "other"):
+            changed = replace(example, intent=intent, slots=())
+            support = tuple(changed if place == number else u for place, u in enumerate(MORE))
+            found.append(np.exp(asked(learner, support).intents[number]))
+        assert found[0] == pytest.approx(found[1], abs=2e-2)
+        assert found[0] == pytest.approx(found[2], abs=2e-2)
+
+
+def test_what_is_found_in_an_example_does_not_depend_on_its_own_slots():
+    learner, whole = made_up(evidence=0.0), asked(made_up(evidence=0.0), MORE)
+    shown = Counter((u.intent, key) for u in MORE for key in {slot.key for slot in u.slots})
+    compared = 0
+    for number, example in enumerate(MORE):
+        if example.slots and all(shown[example.intent, slot.key] > 1 for slot in example.slots):
+            support = tuple(replace(u, slots=()) if place == number else u for place, u in enumerate(MORE))
+            found, same = asked(learner, support).predictions[number], whole.predictions[number]
+            assert found.slots == same.slots
+            assert found.slot_confidences == pytest.approx(same.slot_confidences, abs=1e-4)
+            compared += len(same.slots)
+    assert compared >= 3
+
+
 def test_an_intent_with_one_example_takes_part_through_its_name():
     learner = made_up(evidence=0.0, fitting=replace(FEW_STEPS, name_weight=3.0))
     adapted = learner.adapt(SUPPORT)
