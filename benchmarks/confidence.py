@@ -35,8 +35,8 @@ from out_of_domain import (
 
 from handful.data.corpora import load_corpus
 from handful.data.formats.files import write_text
+from handful.learners.held_out import HeldOut, held_out
 from handful.learners.joint_spans import JointSpansLearner
-from handful.learners.span_decoding import HeldOut
 from handful.model.nearness import ClassMeans
 from handful.model.spans import members_of, unit_rows
 from handful.parser.calibration import calibrated, fit_calibration
@@ -117,15 +117,15 @@ def measure_bot(
 ) -> tuple[Measured, dict[str, Measured]]:
     """Of one draw: calibration, and of each score how well it tells the strangers from those that are asked."""
     adapted = learner.adapt(support)
-    held_out, intents = adapted.held_out(), sorted({utterance.intent for utterance in support})
-    calibration = fit_calibration(support, held_out, intents)
+    without, intents = held_out(learner, adapted), sorted({utterance.intent for utterance in support})
+    calibration = fit_calibration(support, without, intents)
     inside = adapted.predict([utterance.sentence for utterance in asked])
     errors = calibration_errors(asked, inside, [calibrated(said, calibration) for said in inside])
     if not strangers:
         return errors, {}
     outside = adapted.predict([utterance.sentence for utterance in strangers])
     right = np.array([said.intent == utterance.intent for said, utterance in zip(inside, asked, strict=True)])
-    ours = in_scope(support, held_out, intents, inside, outside)
+    ours = in_scope(support, without, intents, inside, outside)
     scopes = {OURS: scope_measures(ours[0], ours[1], right)}
     scopes[OURS] |= {
         "accuracy without rejection": 100 * float(right.mean()),
@@ -141,7 +141,7 @@ def measure_bot(
         for what in ("example", "mean"):
             scopes[f"nearest {what}, {kind}"] = scope_measures(near[0][what], near[1][what], right)
     frozen = [part[FROZEN] for part in (examples, *others)]
-    ours = in_scope(support, *with_other_vectors(support, held_out, intents, (inside, outside), frozen))
+    ours = in_scope(support, *with_other_vectors(support, without, intents, (inside, outside), frozen))
     scopes[f"{OURS}, with {FROZEN} beside the model"] = scope_measures(ours[0], ours[1], right)
     return errors, scopes
 

@@ -25,6 +25,7 @@ from out_of_domain import DRAWS, asked_sample, cell, over_draws
 
 from handful.data.corpora import load_corpus
 from handful.data.formats.files import write_text
+from handful.learners.held_out import held_out
 from handful.learners.joint_spans import JointSpansLearner
 from handful.model.spans import unit_rows
 from handful.parser.calibration import calibrated, fit_calibration
@@ -94,7 +95,7 @@ def accuracies(
             chosen = rng.choice(len(pool), setting.a_round, replace=False).tolist()
         else:
             intents = sorted({utterance.intent for utterance in support})
-            calibration = fit_calibration(support, adapted.held_out(), intents)
+            calibration = fit_calibration(support, held_out(learner, adapted), intents)
             guesses = adapted.predict([utterance.sentence for utterance in left])
             doubts = np.array([doubt(calibrated(guess, calibration).ranking) for guess in guesses])
             chosen = most_telling(doubts, sentence_vectors(learner, left), setting.a_round)
