@@ -71,7 +71,7 @@ class SlotLines:
 @dataclass(frozen=True, slots=True)
 class Expected:
     """What a bot is taken for until its examples say otherwise, and how readily they may: the larger a spread, the
-    fewer examples it takes. Derived on bots of domains that the model had not seen (benchmarks/confidence_priors.py).
+    fewer examples it takes. Derived on bots of domains that the model had not seen (benchmarks/confidence.py).
     """
 
     sharpness: float = 1.55  # 1 / temperature
@@ -114,41 +114,43 @@ class Calibration:
         )
 
 
-def fit_calibration(utterances: Sequence[Utterance], held_out: HeldOut, intents: Sequence[str]) -> Calibration:
+def fit_calibration(
+    utterances: Sequence[Utterance], held_out: HeldOut, intents: Sequence[str], *, expected: Expected = EXPECTED
+) -> Calibration:
     """From a bot's examples, each predicted by the others. `intents` are the columns of its scores."""
     asked = [utterances[number] for number in held_out.numbers]
     columns = {intent: column for column, intent in enumerate(intents)}
     own = np.array([columns[utterance.intent] for utterance in asked], dtype=np.intp)
     examples = Counter(utterance.intent for utterance in utterances)
-    counted = np.array([examples[utterance.intent] >= EXPECTED.fewest_examples for utterance in asked], dtype=bool)
+    counted = np.array([examples[utterance.intent] >= expected.fewest_examples for utterance in asked], dtype=bool)
     scores, right, best = held_out.intents[counted], own[counted], held_out.intents[counted].argmax(1)
-    sharpness = fitted_sharpness(scores, right, EXPECTED.sharpness, EXPECTED.bot_spread)
+    sharpness = fitted_sharpness(scores, right, expected.sharpness, expected.bot_spread)
     of_intents: dict[str, float] = {}
     for column, intent in enumerate(intents):
         rows = np.flatnonzero(best == column)
-        if examples[intent] >= EXPECTED.fewest_examples and len(rows):
-            of_intents[intent] = 1 / fitted_sharpness(scores[rows], right[rows], sharpness, EXPECTED.intent_spread)
-    return Calibration(1 / sharpness, of_intents, fit_slot_lines(utterances, asked, held_out.predictions))
+        if examples[intent] >= expected.fewest_examples and len(rows):
+            of_intents[intent] = 1 / fitted_sharpness(scores[rows], right[rows], sharpness, expected.intent_spread)
+    return Calibration(1 / sharpness, of_intents, fit_slot_lines(utterances, asked, held_out.predictions, expected))
 
 
 def fit_slot_lines(
-    utterances: Sequence[Utterance], asked: Sequence[Utterance], predictions: Sequence[Prediction]
+    utterances: Sequence[Utterance], asked: Sequence[Utterance], predictions: Sequence[Prediction], expected: Expected
 ) -> dict[str, Line]:
     """Of each slot: what is expected of one with so many examples, then what those of the bot show, then its own."""
     examples = Counter(slot.key for utterance in utterances for slot in utterance.slots)
-    expected = {key: EXPECTED.slots.of(count) for key, count in examples.items()}
+    usual = {key: expected.slots.of(count) for key, count in examples.items()}
     odds: defaultdict[str, list[tuple[float, bool]]] = defaultdict(list)
     for utterance, prediction in zip(asked, predictions, strict=True):
         true = {(slot.key, slot.start, slot.end) for slot in utterance.slots}
         for slot, confidence in zip(prediction.slots, prediction.slot_confidences, strict=True):
             if examples[slot.key] > 1:  # without its one example nobody could have found it
                 is_right = (slot.key, slot.start, slot.end) in true
-                odds[slot.key].append((expected[slot.key].log_odds(log_odds(confidence)), is_right))
-    of_bot = _fitted([pair for own in odds.values() for pair in own], _AS_IT_IS, EXPECTED.bot_slot_spread)
+                odds[slot.key].append((usual[slot.key].log_odds(log_odds(confidence)), is_right))
+    of_bot = _fitted([pair for own in odds.values() for pair in own], _AS_IT_IS, expected.bot_slot_spread)
     lines = {}
     for key in examples:
-        own = _fitted([(of_bot.log_odds(value), right) for value, right in odds[key]], _AS_IT_IS, EXPECTED.slot_spread)
-        lines[key] = expected[key].then(of_bot).then(own)
+        own = _fitted([(of_bot.log_odds(value), right) for value, right in odds[key]], _AS_IT_IS, expected.slot_spread)
+        lines[key] = usual[key].then(of_bot).then(own)
     return lines
 
 

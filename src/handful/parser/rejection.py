@@ -5,11 +5,12 @@ example would be, and no other intent comes close. Its score is the sum of both,
 
 Nothing of this is fitted to what heads say of the bot's own examples. How near one more example would be follows from
 how near the examples are to each other; the rest was derived on bots of domains that the model had not seen
-(benchmarks/confidence_priors.py, docs/confidence.md).
+(benchmarks/confidence.py, docs/confidence.md).
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -56,10 +57,10 @@ class IntentScope:
         """Of one more example with the middle of these."""
         return self.likeness / self.spread
 
-    @property
-    def steadiness(self) -> float:
-        """How much a score means, next to that of an intent with very many examples."""
-        return float(np.sqrt(self.examples / (self.examples + STEADYING_EXAMPLES)))
+    def nearer_than_usual(self, likeness: float) -> float:
+        """Of a sentence whose cosines with the examples have this mean: its cosine with their middle, less the usual
+        one."""
+        return likeness / self.spread - self.usual_cosine
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +68,17 @@ class Rejection:
     """How a bot tells what is in scope."""
 
     of_intents: Mapping[str, IntentScope] = field(default_factory=dict)
-    line: Line = SCOPE_LINE  # of the score
 
     def score(self, prediction: Prediction) -> float:
         if prediction.likeness is None:
             raise ValueError("the prediction has no likeness: its learner cannot tell what is out of scope")
         scope = self.of_intents.get(prediction.intent, IntentScope())
-        nearer = prediction.likeness / scope.spread - scope.usual_cosine
-        return float(scope.steadiness * (COSINE_WEIGHT * nearer + np.log(max(prediction.confidence, 1e-30))))
+        nearer = scope.nearer_than_usual(prediction.likeness)
+        return scope_score(nearer, float(np.log(max(prediction.confidence, 1e-30))), scope.examples)
 
     def in_scope_probability(self, prediction: Prediction) -> float:
         """Of a prediction as the learner makes it, before its confidences are calibrated."""
-        return self.line.probability(self.score(prediction))
+        return SCOPE_LINE.probability(self.score(prediction))
 
     def rejects(self, prediction: Prediction, threshold: Threshold = "auto") -> bool:
         if threshold == "off":
@@ -90,8 +90,20 @@ class Rejection:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        scopes = {intent: IntentScope(**scope) for intent, scope in values["of_intents"].items()}
-        return cls(scopes, Line(**values["line"]))
+        return cls({intent: IntentScope(**scope) for intent, scope in values["of_intents"].items()})
+
+
+def scope_score(
+    nearer: float,
+    log_confidence: float,
+    examples: int,
+    *,
+    cosine_weight: float = COSINE_WEIGHT,
+    steadying: float = STEADYING_EXAMPLES,
+) -> float:
+    """How much nearer than usual a sentence is to its intent, and log p of that intent; the fewer examples the intent
+    has, the less both mean."""
+    return math.sqrt(examples / (examples + steadying)) * (cosine_weight * nearer + log_confidence)
 
 
 def fit_rejection(utterances: Sequence[Utterance], held_out: HeldOut, intents: Sequence[str]) -> Rejection:
@@ -107,10 +119,12 @@ def fit_rejection(utterances: Sequence[Utterance], held_out: HeldOut, intents: S
     )
 
 
-def likeness_of_intents(near: Floats, own: NDArray[np.intp], intents: int) -> Floats:
+def likeness_of_intents(
+    near: Floats, own: NDArray[np.intp], intents: int, *, intent_examples: float = INTENT_EXAMPLES
+) -> Floats:
     """Of each intent the mean cosine of two of its examples, held near the bot's, and that near what is usual, given of
     each example its mean with the others. [n], [n] -> [N]."""
     of_bot = (near.sum() + BOT_EXAMPLES * USUAL_LIKENESS) / (len(near) + BOT_EXAMPLES)
     counts = np.bincount(own, minlength=intents)
     sums = np.bincount(own, weights=near, minlength=intents)
-    return (sums + INTENT_EXAMPLES * of_bot) / (counts + INTENT_EXAMPLES)
+    return (sums + intent_examples * of_bot) / (counts + intent_examples)
