@@ -1,10 +1,11 @@
-"""What confidences are worth out of domain: calibrated or not, and against sentences that are out of scope.
+"""Confidences on bots of domains that the model has not seen: what is expected of a bot, and what comes out.
 
-    python benchmarks/confidence.py              # some minutes (needs HANDFUL_DATA), and the tables
-    python benchmarks/confidence.py --tables     # the tables of what was measured
+    python benchmarks/confidence.py RUN       # half an hour (needs HANDFUL_DATA), and the tables
+    python benchmarks/confidence.py --tables  # the tables of what was measured
 
-Bots are drawn as in out_of_domain.py: 1, 5 or 10 examples of each intent, five times, asked for the same utterances.
-Everything is set by a bot's own examples; what they cannot show was chosen on other corpora (docs/confidence.md).
+RUN is a run or a checkpoint of `handful train configs/shipped.yml --set held_out_domains=left_out`. The constants of
+parser/calibration.py and parser/rejection.py were taken from the table of constants, whose bots are of another seed
+than those that are measured. Public boards are measured elsewhere (benchmarks/boards.py), and chose nothing here.
 """
 
 from __future__ import annotations
@@ -12,259 +13,240 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from confidence_metrics import Floats, accuracy_at_recall, auroc, calibration_error, false_positives
+from confidence_bots import FEWEST_STRANGERS, KINDS, AskedBot, asked_bots
+from confidence_constants import constants, constants_table
+from confidence_metrics import Floats, auroc, calibration_error
 from numpy.typing import NDArray
-from out_of_domain import (
-    CORPORA,
-    DRAWS,
-    SHOTS,
-    TEST_SEED,
-    TEST_UTTERANCES,
-    asked_sample,
-    cell,
-    drawn_support,
-    over_draws,
-)
+from out_of_domain import cell, over_draws
 
-from handful.data.corpora import load_corpus
+from handful.data.board_texts import board_texts
+from handful.data.domain_sets import load_domain_set
 from handful.data.formats.files import write_text
-from handful.learners.held_out import HeldOut, held_out
+from handful.episodes.domain_bots import HELD_OUT, held_out_pools
+from handful.errors import ConfigError
 from handful.learners.joint_spans import JointSpansLearner
-from handful.model.nearness import ClassMeans
-from handful.model.spans import members_of, unit_rows
-from handful.parser.calibration import calibrated, fit_calibration
-from handful.parser.rejection import AUTO, fit_rejection
+from handful.parser.calibration import Calibration, calibrated, fit_calibration
+from handful.parser.rejection import AUTO, Rejection, fit_rejection
 from handful.places import data_dir
 from handful.training.results import read_records
 from handful.types import Prediction, Utterance
 
 ROOT = Path(__file__).parent.parent
-RECALLS = (0.5, 0.7, 0.8, 0.9)
-OURS, SOFTMAX, FROZEN = "ours", "max softmax", "frozen MiniLM"
+SHOTS = (1, 2, 5, 10, None)  # None: from 2 to 50, as users have them
+DERIVED_SEED, MEASURED_SEED = 100, 101
+OURS, SOFTMAX, MIDDLE, NEAREST = "ours", "max softmax", "cosine with the intent's middle", "nearest example"
 
-Measured = dict[str, float]
-
-
-class Vectors:
-    """Sentences as vectors of length one: of the frozen encoder, and of the trained network on it."""
-
-    def __init__(self, learner: JointSpansLearner) -> None:
-        from handful.encoders.memory import RememberingEncoder
-        from handful.encoders.minilm import minilm_folder
-        from handful.encoders.transformer import TransformerEncoder
-
-        self._learner, self._frozen = learner, RememberingEncoder(TransformerEncoder(minilm_folder()))
-
-    def of(self, utterances: Sequence[Utterance]) -> dict[str, Floats]:
-        sentences = [utterance.sentence for utterance in utterances]
-        return {
-            FROZEN: unit_rows(np.stack([found.sentence for found in self._frozen.encode(sentences)])),
-            "the model's vectors": unit_rows(np.stack([mean for _, mean in self._learner.see(sentences)])),
-        }
+Records = list[dict[str, Any]]
+Bools = NDArray[np.bool_]
 
 
-def calibration_errors(
-    asked: Sequence[Utterance], before: Sequence[Prediction], after: Sequence[Prediction]
-) -> Measured:
-    """In percent, of intents and, where there are any, of slots."""
-    found: Measured = {}
-    right = np.array([said.intent == utterance.intent for said, utterance in zip(before, asked, strict=True)])
-    found["intent accuracy"] = 100 * float(right.mean())
-    slot_is_right = np.array(
-        [
-            (slot.key, slot.start, slot.end) in {(true.key, true.start, true.end) for true in utterance.slots}
-            for utterance, said in zip(asked, before, strict=True)
-            for slot in said.slots
-        ],
-        dtype=bool,
-    )
-    for when, predictions in (("before", before), ("after", after)):
-        confidences = np.array([said.confidence for said in predictions])
-        found[f"intents {when}"] = 100 * calibration_error(confidences, right)
-        if len(slot_is_right):
-            of_slots = np.array([sure for said in predictions for sure in said.slot_confidences])
-            found[f"slots {when}"] = 100 * calibration_error(of_slots, slot_is_right)
+def intents_right(bot: AskedBot) -> Bools:
+    return np.array([said.intent == u.intent for said, u in zip(bot.predictions, bot.query, strict=True)])
+
+
+def slots_right(asked: Sequence[Utterance], predictions: Sequence[Prediction]) -> Bools:
+    right = [
+        (slot.key, slot.start, slot.end) in {(true.key, true.start, true.end) for true in utterance.slots}
+        for utterance, said in zip(asked, predictions, strict=True)
+        for slot in said.slots
+    ]
+    return np.array(right, dtype=bool)
+
+
+def calibration_of(bot: AskedBot) -> Calibration:
+    return fit_calibration(bot.support, bot.held, bot.intents)
+
+
+def rejection_of(bot: AskedBot) -> Rejection:
+    return fit_rejection(bot.support, bot.held, bot.intents)
+
+
+def calibration_record(bots: Sequence[AskedBot]) -> dict[str, Any]:
+    """Errors in percent over the queries of all bots together: one bot's few hundred fill no fifteen bins."""
+    after = [[calibrated(said, calibration) for said in bot.predictions] for bot, calibration in _calibrated(bots)]
+    right = np.concatenate([intents_right(bot) for bot in bots])
+    slots = np.concatenate([slots_right(bot.query, bot.predictions) for bot in bots])
+    found: dict[str, Any] = {"bots": len(bots), "queries": len(right), "slots": len(slots)}
+    found["intent accuracy"] = over_draws([100 * float(intents_right(bot).mean()) for bot in bots])
+    found["share of slots right"] = _percent(slots)
+    for when, parts in (("before", [bot.predictions for bot in bots]), ("after", after)):
+        said = [prediction for part in parts for prediction in part]
+        of_slots = np.array([sure for prediction in said for sure in prediction.slot_confidences])
+        found[f"intents {when}"] = _error(np.array([prediction.confidence for prediction in said]), right)
+        found[f"slots {when}"] = _error(of_slots, slots)
     return found
 
 
-def scope_measures(inside: Floats, outside: Floats, right: NDArray[np.bool_]) -> Measured:
-    found = {"AUROC": auroc(inside, outside), "FPR95": false_positives(inside, outside)}
-    for recall in RECALLS:
-        found[f"accuracy at {recall:.0%}"] = accuracy_at_recall(inside, right, outside, recall)
-    return {name: 100 * value for name, value in found.items()}
+def _calibrated(bots: Iterable[AskedBot]) -> Iterable[tuple[AskedBot, Calibration]]:
+    return ((bot, calibration_of(bot)) for bot in bots)
 
 
-def cosine_scores(support: Sequence[Utterance], vectors: Floats, asked: Floats) -> dict[str, Floats]:
-    """Plain cosines: with the nearest example, and with the nearest mean of an intent's."""
-    names = sorted({utterance.intent for utterance in support})
-    means = [vectors[[row for row, u in enumerate(support) if u.intent == name]].mean(0) for name in names]
-    return {"example": (asked @ vectors.T).max(1), "mean": (asked @ unit_rows(np.stack(means)).T).max(1)}
+def _error(confidences: Floats, right: Bools) -> float:
+    return round(100 * calibration_error(confidences, right), 2)
 
 
-def measure_bot(
-    learner: JointSpansLearner,
-    vectors: Vectors,
-    support: Sequence[Utterance],
-    asked: Sequence[Utterance],
-    strangers: Sequence[Utterance],
-) -> tuple[Measured, dict[str, Measured]]:
-    """Of one draw: calibration, and of each score how well it tells the strangers from those that are asked."""
-    adapted = learner.adapt(support)
-    without, intents = held_out(learner, adapted), sorted({utterance.intent for utterance in support})
-    calibration = fit_calibration(support, without, intents)
-    inside = adapted.predict([utterance.sentence for utterance in asked])
-    errors = calibration_errors(asked, inside, [calibrated(said, calibration) for said in inside])
-    if not strangers:
-        return errors, {}
-    outside = adapted.predict([utterance.sentence for utterance in strangers])
-    right = np.array([said.intent == utterance.intent for said, utterance in zip(inside, asked, strict=True)])
-    ours = in_scope(support, without, intents, inside, outside)
-    scopes = {OURS: scope_measures(ours[0], ours[1], right)}
-    scopes[OURS] |= {
-        "accuracy without rejection": 100 * float(right.mean()),
-        "accuracy by default": 100 * float(((ours[0] >= AUTO) & right).mean()),
-        "rejected in scope": 100 * float((ours[0] < AUTO).mean()),
-        "recall by default": 100 * float((ours[1] < AUTO).mean()),
+def _percent(values: Any) -> float:
+    return round(100 * float(np.mean(values)), 2)
+
+
+def scope_scores(bot: AskedBot, kind: str) -> dict[str, Floats]:
+    """Of strangers of a kind, or of the queries, which are "", by each score."""
+    said = bot.strangers[kind] if kind else bot.predictions
+    rejection = rejection_of(bot)
+    scopes = [rejection.of_intents[prediction.intent] for prediction in said]
+    return {
+        OURS: np.array([rejection.score(prediction) for prediction in said]),
+        SOFTMAX: np.array([prediction.confidence for prediction in said]),
+        MIDDLE: np.array([scope.nearer_than_usual(p.likeness or 0.0) for scope, p in zip(scopes, said, strict=True)]),
+        NEAREST: bot.nearest[kind],
     }
-    softmax = [np.array([said.confidence for said in part]) for part in (inside, outside)]
-    scopes[SOFTMAX] = scope_measures(softmax[0], softmax[1], right)
-    examples, *others = (vectors.of(part) for part in (support, asked, strangers))
-    for kind, own in examples.items():
-        near = [cosine_scores(support, own, other[kind]) for other in others]
-        for what in ("example", "mean"):
-            scopes[f"nearest {what}, {kind}"] = scope_measures(near[0][what], near[1][what], right)
-    frozen = [part[FROZEN] for part in (examples, *others)]
-    ours = in_scope(support, *with_other_vectors(support, without, intents, (inside, outside), frozen))
-    scopes[f"{OURS}, with {FROZEN} beside the model"] = scope_measures(ours[0], ours[1], right)
-    return errors, scopes
 
 
-def in_scope(
-    support: Sequence[Utterance],
-    held_out: HeldOut,
-    intents: Sequence[str],
-    inside: Sequence[Prediction],
-    outside: Sequence[Prediction],
-) -> list[Floats]:
-    rejection = fit_rejection(support, held_out, intents)
-    return [np.array([rejection.in_scope_probability(said) for said in part]) for part in (inside, outside)]
-
-
-def with_other_vectors(
-    support: Sequence[Utterance],
-    held_out: HeldOut,
-    intents: Sequence[str],
-    asked: Sequence[Sequence[Prediction]],
-    vectors: Sequence[Floats],  # of the support, and of what is asked
-) -> tuple[HeldOut, Sequence[str], list[Prediction], list[Prediction]]:
-    """What would be known if sentences had these vectors as well: likenesses are theirs, all else stays."""
-    numbers = [intents.index(utterance.intent) for utterance in support]
-    names = np.zeros((len(intents), vectors[0].shape[1]))  # names do not count in it
-    means = ClassMeans.of(members_of(names, vectors[0], numbers, np.arange(len(support))))
-    rows = np.array(held_out.numbers, dtype=np.intp)
-    parts = [
-        [
-            replace(said, likeness=float(row[intents.index(said.intent)]))
-            for said, row in zip(part, means.cosines(own), strict=True)
-        ]
-        for part, own in zip(asked, vectors[1:], strict=True)
-    ]
-    return replace(held_out, cosines=means.cosines(vectors[0][rows], rows)), intents, parts[0], parts[1]
-
-
-def measure(
-    learner: JointSpansLearner, about: Mapping[str, Any], shots: Sequence[int], draws: int
-) -> list[dict[str, Any]]:
-    vectors, records = Vectors(learner), []
-    for name in CORPORA:
-        corpus = load_corpus(name, data_dir())
-        asked = asked_sample(corpus.split("test"), TEST_UTTERANCES)
-        strangers = corpus.splits.get("oos_test", ())
-        same = {
-            **about,
-            "draws": list(range(draws)),
-            "test_utterances": len(asked),
-            "test_seed": TEST_SEED,
-            "data_version": {split: corpus.digest(split) for split in ("train", "test")},
-        }
-        for number in shots:
-            errors: list[Measured] = []
-            scopes: defaultdict[str, list[Measured]] = defaultdict(list)
-            for draw in range(draws):
-                support = drawn_support(corpus.split("train"), number, draw)
-                error, scope = measure_bot(learner, vectors, support, asked, strangers)
-                errors.append(error)
-                for score, found in scope.items():
-                    scopes[score].append(found)
-            what = {"corpus": name, "shots": number}
-            records.append({"measure": "calibration", **what, **same, **summed(errors)})
-            for score, found in scopes.items():
-                about_scope = {"score": score, "strangers": len(strangers)}
-                records.append({"measure": "scope", **what, **about_scope, **same, **summed(found)})
-            print(f"{name}, {number} examples an intent: measured", file=sys.stderr, flush=True)
+def scope_records(bots: Sequence[AskedBot]) -> Records:
+    records: Records = []
+    for kind in KINDS:
+        there = [bot for bot in bots if len(bot.strangers.get(kind, ())) >= FEWEST_STRANGERS]
+        found = [(scope_scores(bot, ""), scope_scores(bot, kind)) for bot in there]
+        for score in (OURS, SOFTMAX, MIDDLE, NEAREST) if found else ():
+            each = [100 * auroc(inside[score], outside[score]) for inside, outside in found]
+            records.append({"kind": kind, "score": score, "bots": len(there), "AUROC": over_draws(each)})
     return records
 
 
-def summed(draws: Sequence[Measured]) -> dict[str, Any]:
-    return {name: over_draws([draw[name] for draw in draws]) for name in draws[0]}
+def default_record(bots: Sequence[AskedBot]) -> dict[str, Any]:
+    """What the threshold turns away by default, in percent of the sentences of all bots together."""
+    turned_away: dict[str, list[Bools]] = {"named rightly": [], "named wrongly": [], **{kind: [] for kind in KINDS}}
+    for bot in bots:
+        rejection = rejection_of(bot)
+        inside, right = rejected(rejection, bot.predictions), intents_right(bot)
+        if bot.strangers.keys() - {KINDS[2]}:  # the bots without some intents are asked for those alone
+            turned_away["named rightly"].append(inside[right])
+            turned_away["named wrongly"].append(inside[~right])
+        for kind, said in bot.strangers.items():
+            turned_away[kind].append(rejected(rejection, said))
+    return {what: _percent(np.concatenate(parts)) for what, parts in turned_away.items() if parts}
+
+
+def rejected(rejection: Rejection, said: Sequence[Prediction]) -> Bools:
+    return np.array([rejection.in_scope_probability(prediction) < AUTO for prediction in said], dtype=bool)
+
+
+def measure(learner: JointSpansLearner, about: Mapping[str, Any], shots: Sequence[int | None], count: int) -> Records:
+    directory = data_dir()
+    pools = held_out_pools([load_domain_set(name, directory) for name in HELD_OUT], leave_out=board_texts(directory))
+    records: Records = []
+
+    def drawn(seed: int) -> list[AskedBot]:
+        found: list[AskedBot] = []
+        for number in shots:
+            found += asked_bots(learner, pools, seed, count, number)
+            print(f"seed {seed}: bots of {told(number)} examples an intent asked", file=sys.stderr, flush=True)
+        return found
+
+    for record in constants(drawn(DERIVED_SEED)):
+        records.append({"measure": "constants", **record, "seed": DERIVED_SEED, **about})
+    every = drawn(MEASURED_SEED)
+    for number in shots:
+        for merged in (True, False):
+            bots = [bot for bot in every if bot.shots == number and bot.merged == merged]
+            what = {"shots": number, "merged": merged}
+            same = {"seed": MEASURED_SEED, **about}
+            whole = [bot for bot in bots if KINDS[2] not in bot.strangers]
+            records.append({"measure": "calibration", **what, **calibration_record(whole), **same})
+            records += [{"measure": "scope", **what, **record, **same} for record in scope_records(bots)]
+            records.append({"measure": "default", **what, **default_record(bots), **same})
+    return records
+
+
+def told(shots: int | None) -> str:
+    return "2 to 50" if shots is None else str(shots)
 
 
 def calibration_table(records: Sequence[Mapping[str, Any]]) -> str:
-    names = ("intents before", "intents after", "slots before", "slots after")
-    return table(records, "calibration", ("corpus", "shots"), ("intent accuracy", *names))
+    names = (
+        "intent accuracy",
+        "intents before",
+        "intents after",
+        "share of slots right",
+        "slots before",
+        "slots after",
+    )
+    return table(records, "calibration", {"examples an intent": _shots, "bots": _size}, names)
 
 
 def scope_table(records: Sequence[Mapping[str, Any]]) -> str:
-    curve = tuple(f"accuracy at {recall:.0%}" for recall in RECALLS)
-    return table(records, "scope", ("shots", "score"), ("AUROC", "FPR95", *curve))
+    """A line for each number of examples and score, a column for each kind: of bots of several domains."""
+    lines = [f"| examples an intent | score | {' | '.join(KINDS)} |", "|---" * (2 + len(KINDS)) + "|"]
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for record in records:
+        if record["measure"] == "scope" and record["merged"]:
+            rows.setdefault((_shots(record), record["score"]), {})[record["kind"]] = cell(record["AUROC"])
+    for (shots, score), cells in rows.items():
+        lines.append(f"| {shots} | {score} | {' | '.join(cells.get(kind, '–') for kind in KINDS)} |")
+    return "\n".join(lines) + "\n"
 
 
 def default_table(records: Sequence[Mapping[str, Any]]) -> str:
-    names = ("accuracy without rejection", "accuracy by default", "rejected in scope", "recall by default")
-    return table([record for record in records if record.get("score") == OURS], "scope", ("shots",), names)
+    names = ("named rightly", "named wrongly", *KINDS)
+    return table(records, "default", {"examples an intent": _shots, "bots": _size}, names)
+
+
+def _shots(record: Mapping[str, Any]) -> str:
+    return told(record["shots"])
+
+
+def _size(record: Mapping[str, Any]) -> str:
+    return "several domains" if record["merged"] else "one domain"
+
+
+def table(
+    records: Sequence[Mapping[str, Any]],
+    measured: str,
+    keys: Mapping[str, Callable[[Mapping[str, Any]], str]],
+    names: Sequence[str],
+) -> str:
+    """In percent; mean ± 95 % interval over bots where there is one of each bot."""
+    lines = [f"| {' | '.join((*keys, *names))} |", "|---" * (len(keys) + len(names)) + "|"]
+    for record in records:
+        if record["measure"] == measured:
+            values = [record.get(name) for name in names]
+            cells = [f"{value:.1f}" if isinstance(value, float) else cell(value) for value in values]
+            lines.append(f"| {' | '.join((*(show(record) for show in keys.values()), *cells))} |")
+    return "\n".join(lines) + "\n"
 
 
 def tables(records: Sequence[Mapping[str, Any]]) -> str:
-    return "\n".join(make(records) for make in (calibration_table, scope_table, default_table))
-
-
-def table(records: Sequence[Mapping[str, Any]], measured: str, keys: Sequence[str], names: Sequence[str]) -> str:
-    """In percent, mean ± 95 % interval over the draws."""
-    said = {"corpus": "data", "shots": "examples an intent"}
-    head = [*(said.get(key, key) for key in keys), *names]
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
-    for record in records:
-        if record["measure"] == measured:
-            cells = [*(str(record[key]) for key in keys), *(cell(record.get(name)) for name in names)]
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join(make(records) for make in (constants_table, calibration_table, scope_table, default_table))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("run", type=Path, nargs="?", help="whose model has not seen the held-out domains")
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "confidence.json")
     parser.add_argument("--tables", action="store_true", help="measure nothing")
-    parser.add_argument("--draws", type=int, choices=range(1, DRAWS + 1), default=DRAWS)
-    parser.add_argument("--shots", type=int, nargs="+", default=list(SHOTS))
+    parser.add_argument("--bots", type=int, default=24, help="for each number of examples")
+    parser.add_argument("--shots", type=int, nargs="+", default=list(SHOTS), help="0: as users have them")
     parser.add_argument("--threads", type=int, default=2, help="threads of torch")
     options = parser.parse_args()
     if not options.tables:
+        if options.run is None:
+            parser.error("expected a run whose model has not seen the held-out domains, or --tables")
         import torch
 
-        from handful.training.shipped import shipped_folder
         from handful.training.start import load_learner
 
         torch.set_num_threads(options.threads)
-        learner, about = load_learner(shipped_folder(), remember=True)
+        learner, about = load_learner(options.run, remember=True)
         assert isinstance(learner, JointSpansLearner)
-        records = measure(learner, {"weights_sha256": about.weights_sha256}, options.shots, options.draws)
+        if about.config.held_out_domains != "left_out":
+            raise ConfigError(f"{options.run}: its model was trained on the domains that it would be asked for")
+        shots = [number or None for number in options.shots]
+        records = measure(learner, {"weights_sha256": about.weights_sha256}, shots, options.bots)
         lines = [json.dumps(record, ensure_ascii=False) for record in records]
         write_text(options.results, "[\n" + ",\n".join(lines) + "\n]\n")
     print(tables(read_records(options.results)), end="")
