@@ -64,3 +64,10 @@ def test_they_are_among_the_findings_of_a_bot():
     assert findings(bot) == []
     (finding,) = findings(bot, [prediction(intent) for intent in "bbbb"])
     assert "'a' and 'b' are hard to tell apart" in finding.message
+
+
+def test_an_example_that_was_not_asked_for_is_not_counted():
+    examples = [Utterance.from_words(["text", str(number)], intent) for number, intent in enumerate("aaaaaaaabbb")]
+    told = [prediction("b"), prediction("b"), prediction("a"), *[None] * 5, *[prediction("b")] * 3]
+    (finding,) = confused_intents(examples, told)
+    assert "2 of 3 examples of 'a' are taken for 'b'" in str(finding)

@@ -24,8 +24,8 @@ class Told(Protocol):
 def confused_intents(
     examples: Sequence[Utterance], predictions: Sequence[Told | None], places: Sequence[Place] = ()
 ) -> list[Finding]:
-    """Pairs of intents of which one is often told as the other. None: an example that could not be asked for."""
-    sizes = Counter(example.intent for example in examples)
+    """Pairs of intents of which one is often told as the other. None: an example that was not asked for."""
+    sizes = Counter(example.intent for example, told in zip(examples, predictions, strict=True) if told is not None)
     taken: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for index, (example, told) in enumerate(zip(examples, predictions, strict=True)):
         if told is not None and told.intent is not None and told.intent != example.intent:

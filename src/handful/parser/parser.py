@@ -29,7 +29,7 @@ from handful.parser.models import Model, Progress, model_for
 from handful.parser.parse import FALLBACK, FilledSlot, Parse
 from handful.parser.ready import EXPORTED, Ready, read_exported, read_ready, ready_folder, write_ready
 from handful.parser.source import Source
-from handful.parser.understanding import Understanding
+from handful.parser.understanding import ENOUGH_EXAMPLES, Understanding
 from handful.types import Prediction, Ranking, Slot, Utterance, Word
 from handful.words import split_words
 
@@ -185,10 +185,10 @@ class Parser:
         return self._state[1].sentence_vectors([tuple(word.text for word in split_words(text)) for text in texts])
 
     def leave_one_out(self) -> list[Prediction | None]:
-        """What is said of each example by a bot without it; None where it is the only one of its intent, or where the
-        learner cannot be asked that."""
+        """What is said of each example by a bot without it; None where the learner cannot be asked that, and for some
+        of the examples of a bot with very many."""
         understanding = self._state[1]
-        held = understanding.held_out()
+        held = understanding.held_out(ENOUGH_EXAMPLES)
         if held is None:
             return [None] * len(understanding.utterances)
         known = dict(zip(held.numbers, held.predictions, strict=True))

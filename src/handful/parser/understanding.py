@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from handful.learners.learner import Learner
 
 
-_ENOUGH = 1500  # examples to set confidences by: a bot of ten thousand that gains one must not wait for all of them
+ENOUGH_EXAMPLES = 1500  # to set confidences by: a bot of ten thousand that gains one must not wait for all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Understanding:
     @cached_property
     def confidence(self) -> Confidence | None:
         """None: the learner's own confidences are all there is, and nothing is rejected."""
-        held = self.held_out(_ENOUGH)
+        held = self.held_out(ENOUGH_EXAMPLES)
         if held is None:
             return None
         intents = sorted({utterance.intent for utterance in self.utterances})

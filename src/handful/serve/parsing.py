@@ -104,7 +104,7 @@ async def check(bot: str, service: Here, caller: Reader) -> Response:
             for example, told in zip(live.content.examples, held, strict=False)
             if told is not None
         ]
-        sizes = Counter(example.utterance.intent for example in live.content.examples)
+        sizes = Counter(intent for intent, _ in asked)
         wrong = Counter(pair for pair in asked if pair[0] != pair[1])
         return {
             "version": live.stamp.version,
