@@ -3,9 +3,10 @@
     python benchmarks/confidence.py RUN       # half an hour (needs HANDFUL_DATA), and the tables
     python benchmarks/confidence.py --tables  # the tables of what was measured
 
-RUN is a run or a checkpoint of `handful train configs/shipped.yml --set held_out_domains=left_out`. The constants of
-parser/calibration.py and parser/rejection.py were taken from the table of constants, whose bots are of another seed
-than those that are measured. Public boards are measured elsewhere (benchmarks/boards.py), and chose nothing here.
+RUN is a run or a checkpoint of `handful train configs/shipped.yml --set held_out_domains=left_out`, whose heads are
+fitted as the shipped model's are. The constants of parser/calibration.py and parser/rejection.py were taken from the
+table of constants, whose bots are of another seed than those that are measured. Public boards are measured elsewhere
+(benchmarks/boards.py), and chose nothing here.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from handful.data.domain_sets import load_domain_set
 from handful.data.formats.files import write_text
 from handful.episodes.domain_bots import HELD_OUT, held_out_pools
 from handful.errors import ConfigError
-from handful.learners.joint_spans import JointSpansLearner
+from handful.learners.joint_spans import JointSpansConfig, JointSpansLearner
 from handful.parser.calibration import Calibration, calibrated, fit_calibration
 from handful.parser.rejection import AUTO, Rejection, fit_rejection
 from handful.places import data_dir
@@ -238,13 +239,18 @@ def main() -> None:
             parser.error("expected a run whose model has not seen the held-out domains, or --tables")
         import torch
 
-        from handful.training.start import load_learner
+        from handful.training.shipped import shipped_folder
+        from handful.training.start import load_learner, read_run
 
         torch.set_num_threads(options.threads)
         learner, about = load_learner(options.run, remember=True)
         assert isinstance(learner, JointSpansLearner)
         if about.config.held_out_domains != "left_out":
             raise ConfigError(f"{options.run}: its model was trained on the domains that it would be asked for")
+        shipped = read_run(shipped_folder()).config.learner
+        assert isinstance(shipped, JointSpansConfig)
+        fitted = {name: getattr(shipped, name) for name in ("evidence", "slot_repeats", "fitting")}
+        learner.config = learner.config.model_copy(update=fitted)
         shots = [number or None for number in options.shots]
         records = measure(learner, {"weights_sha256": about.weights_sha256}, shots, options.bots)
         lines = [json.dumps(record, ensure_ascii=False) for record in records]
