@@ -16,6 +16,7 @@ from typing import Any
 from bench_tables import distance_table, learners_table
 from board_tables import boards_table, front_table
 from confidence import calibration_table, default_table, scope_table
+from confidence_constants import constants_table
 from labels_saved import table as labels_table
 from out_of_domain import table as domains_table
 from peer_tables import ratio_table
@@ -244,6 +245,7 @@ TABLES: dict[str, dict[str, tuple[Callable[[Sequence[dict[str, Any]]], str], str
     },
     "docs/training.md": {"<!-- results:speed -->\n": (speed_table, "training_speed.json")},
     "docs/confidence.md": {
+        "<!-- results:constants -->\n": (constants_table, "confidence.json"),
         "<!-- results:calibration -->\n": (calibration_table, "confidence.json"),
         "<!-- results:scope -->\n": (scope_table, "confidence.json"),
         "<!-- results:default -->\n": (default_table, "confidence.json"),
