@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import torch
@@ -44,7 +46,8 @@ def random_maps(rng: np.random.Generator) -> SpanMaps:
     rows = VIEWS * WIDTH + BORDERS
     shapes = [(rows, STATE), (rows,), (NAME,), (NAME,), (HIDDEN, NAME), (HIDDEN,), (2 * WIDTH, HIDDEN), (2 * WIDTH,)]
     arrays = [rng.normal(size=shape) for shape in [*shapes, (WIDTH,)]]
-    return SpanMaps(*arrays, np.log(rng.uniform(0.5, 3.0, size=(2, 3))))
+    measures = np.log(rng.uniform(0.5, 3.0, size=(2, 3)))
+    return SpanMaps(**dict(zip((field.name for field in fields(SpanMaps)), [*arrays, measures], strict=True)))
 
 
 def torch_loss(p: dict[str, Tensor], shown: SpanSupport, states: Tensor, names: Tensor) -> Tensor:
