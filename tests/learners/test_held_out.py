@@ -157,6 +157,7 @@ def test_any_support_is_held_out(examples: list[tuple[list[str], str, str | None
 
 def test_a_large_bots_intents_are_refitted_without_each_of_ten_folds(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(held_out_module, "_EACH_ALONE", 5)
+    monkeypatch.setattr(held_out_module, "_TOLERANCE", 0.03)
     learner, support = made_up(evidence=0.0), MORE * 3
     adapted = learner.adapt(support)
     held = held_out(learner, adapted)

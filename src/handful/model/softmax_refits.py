@@ -19,12 +19,12 @@ from handful.model.prototypes import Floats
 from handful.model.softmax_regression import Fit, Numbers
 
 _MOST_STEPS = 8  # of Newton's method; two or three are the rule
-_STILL = 0.1  # a step that moves no left-out row's logit by more is the last
+_STILL = 0.2  # a step that moves no left-out row's logit by more is the last
 _MOST_HALVINGS = 20  # of a step that leads uphill
 _MOST_PRODUCTS = 12  # with the Gram matrix, in one Newton step
-_ENOUGH = 1e-4  # of the residual's square, at which conjugate gradients stop
+_ENOUGH = 1e-3  # of the residual's square, at which conjugate gradients stop
 # Of the classes those that a row is likeliest to be told as move when it is left out; the others' logits stay.
-_MOVING_CLASSES = 8
+_MOVING_CLASSES = 6
 _NUMBERS_AT_A_TIME = 1 << 20  # of one array: a bot of many intents must not need memory for all refits at once
 
 
